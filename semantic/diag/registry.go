@@ -71,6 +71,7 @@ const (
 	ConfigRego      Code = "config.policy"
 	ConfigSelfTest  Code = "config.self_test"
 	ConfigSandbox   Code = "config.sandbox"
+	ConfigFolder    Code = "config.folder"
 	AuditFailed     Code = "execute.audit_failed"
 	UnsupportedNode Code = "unsupported.node"
 	UnsupportedText Code = "unsupported.text"
@@ -152,6 +153,8 @@ var registry = []Info{
 	{ConfigRego, "The policy bundle compiles and says rows in SQL for every sample subject.", "A policy does not compile, or a row rule cannot be said.", "Correct the policy at the given place."},
 	{ConfigSelfTest, "The server starts only when a write and an outside read are refused.", "The self-test got through where it must not.", "Do not serve; report it."},
 	{ConfigSandbox, "With require_os_sandbox the operating system must confine the workers.", "The system offers no landlock.", "Use a kernel with landlock, or set require_os_sandbox to false and read docs/security.md."},
+
+	{ConfigFolder, "A command writes only into an empty folder, or into one it made itself.", "The folder holds files that the command did not write, or it cannot be written.", "Name another folder, or empty this one."},
 
 	{UnsupportedNode, "Only reviewed SQL forms run.", "The SQL uses a form that is not on the allow-list.", "Use the form given in the hint."},
 	{UnsupportedText, "The engine can describe the query as a tree.", "DuckDB parses the text but cannot serialise it, for example a PIVOT without an IN list.", "Write the form given in the hint."},
