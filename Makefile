@@ -1,0 +1,60 @@
+# A bare `make` lists the targets. `make check` is what CI runs, in this order.
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# duckdb_arrow turns on the driver's Arrow results, which carry every answer.
+export GOFLAGS := -buildvcs=false -tags=duckdb_arrow
+export CGO_ENABLED := 1
+
+LINT := go tool -modfile=tools/lint/go.mod golangci-lint
+FUZZTIME ?= 20s
+
+# Packages with datadriven goldens; all of them know the flag -rewrite.
+GOLDEN = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' cockroachdb/datadriven .))))
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+build: ## build bin/plumbline
+	go build -trimpath -o bin/plumbline ./cmd/plumbline
+
+demo: build ## make the sample workspace, ask it as two people over MCP, show answers and a refusal
+	bin/plumbline demo
+
+serve: build ## make the sample workspace and serve it over HTTP until interrupted
+	bin/plumbline demo --serve
+
+test: ## run all tests
+	go test ./...
+
+check: fmt lint cue opa test golden-clean ## what CI runs: formats, lint, models, policies, tests and structure, goldens
+
+fmt: ## fail if gofmt would change a file
+	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+lint: ## vet and lint; the first run builds the linter
+	$(LINT) run ./...
+
+cue: ## vet the models with the stock cue command
+	go tool cue vet -c ./models/...
+
+opa: ## format, check and test the policies with the stock opa command
+	go tool opa fmt --fail --list rego
+	go tool opa check --strict --schema rego/schemas rego
+	go tool opa test rego
+
+golden: ## write all goldens and the pages of docs/errors anew
+	go test $(GOLDEN) -rewrite
+
+golden-clean: ## fail if writing the goldens anew changes a file
+	@state() { git diff; git ls-files -o --exclude-standard; }; before=$$(state); $(MAKE) golden; \
+	[ "$$before" = "$$(state)" ] || { echo "goldens are not current:"; git status --short; exit 1; }
+
+bench: build ## measure the stages, whole questions against bare DuckDB, and MCP calls
+	go run ./test/bench
+
+fuzz: ## run each fuzz target for FUZZTIME (20s)
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
+		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) || exit 1; done
+
+.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench fuzz
