@@ -173,7 +173,7 @@ func (g *orderWriter) order(at time.Time) error {
 	}
 	o.date.Append(arrow.Date32FromTime(day))
 	o.placed.Append(arrow.Timestamp(at.UnixMicro()))
-	text(o.status, pick(g.r, "paid", 70, "shipped", 15, "pending", 6, "cancelled", 5, "refunded", 3, "", 1))
+	text(o.status, pick(g.r, "paid", 72, "open", 18, "cancelled", 6, "refunded", 3, "", 1))
 	text(o.tenant, tenant)
 	total, err := g.lines(tenant)
 	if err != nil {
@@ -202,6 +202,9 @@ func (g *orderWriter) lines(tenant string) (total int64, err error) {
 	for line := range n {
 		p := g.products[g.r.IntN(len(g.products))]
 		qty := int64(1 + g.r.IntN(3)*g.r.IntN(3))
+		if g.r.IntN(200) == 0 {
+			qty = 0 // a line that corrects another
+		}
 		g.items.order.Append(g.id)
 		g.items.line.Append(int32(line + 1))
 		g.items.product.Append(p.id)
