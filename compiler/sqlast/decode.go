@@ -52,7 +52,7 @@ func (d *decoder) wrapped(v any, kind string) Query {
 	params := o.list("named_param_map")
 	o.done()
 	if len(params) > 0 {
-		d.refuse(diag.ParseParameter, "the text holds a parameter")
+		panic(&refusal{parameter(d.text)})
 	}
 	return q
 }

@@ -96,7 +96,7 @@ func (d *decoder) exprOf(class, kind string, o *object, b ExprBase) Expr {
 	case "TYPE":
 		return &TypeExpr{b, o.str("catalog"), o.str("schema"), o.str("type_name"), d.exprs(o.list("children"))}
 	case "PARAMETER":
-		d.refuse(diag.ParseParameter, "the text holds a parameter")
+		panic(&refusal{parameter(d.text)})
 	}
 	d.refuse(diag.UnsupportedNode, "the word DEFAULT is not supported as a value")
 	return nil

@@ -151,6 +151,9 @@ func refused(text string, o *object) error {
 	if kind == "not implemented" {
 		return notSerialised(text, message, cause)
 	}
+	if strings.Contains(message, "depth limit") {
+		return diag.Wrap(cause, diag.LimitTree, "the query is nested deeper than %d levels", MaxDepth)
+	}
 	e := diag.Wrap(cause, diag.ParseSyntax, "the text is not valid SQL of DuckDB's dialect")
 	at, ok := errorPlace(text, o)
 	if !ok {
@@ -197,7 +200,9 @@ func clip(token string) string {
 
 func notSerialised(text, message string, cause error) error {
 	if strings.Contains(message, "parameter") {
-		return diag.Wrap(cause, diag.ParseParameter, "the text holds a parameter").WithHint("write the value into the text")
+		e := parameter(text)
+		e.Err = cause
+		return e
 	}
 	words := Words(text)
 	first := ""
@@ -220,4 +225,15 @@ func notSerialised(text, message string, cause error) error {
 
 func readOnly(cause error, word string) error {
 	return diag.Wrap(cause, diag.ParseReadOnly, "only SELECT statements run, not %s", word)
+}
+
+// parameter refuses a parameter; the tree does not give its place, the lexer does.
+func parameter(text string) *diag.Error {
+	e := diag.New(diag.ParseParameter, "the text holds a parameter").WithHint("write the value into the text")
+	for _, t := range Tokens(text) {
+		if t.Kind == Param {
+			return e.At(diag.PosAt("", text, t.Start))
+		}
+	}
+	return e
 }

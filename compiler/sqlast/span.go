@@ -23,6 +23,10 @@ func NamePath(text string, at Offset) (start, end int, parts []string, err error
 	start, first := toks[i].Start, i
 	for {
 		part, ok := namePart(text, toks, i, i == first)
+		if !ok && (toks[i].Kind == Text || toks[i].Kind == DollarText) {
+			return 0, 0, nil, diag.New(diag.UnsupportedNode, "a relation's name in this form of text is not supported").
+				At(diag.PosAt("", text, int(at))).WithHint("write the name as an identifier")
+		}
 		if !ok {
 			return 0, 0, nil, noName(text, at)
 		}
