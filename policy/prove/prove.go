@@ -3,9 +3,32 @@
 //
 // Only Check makes a Proved, and engine/duck runs nothing else: skipping the
 // proof does not compile.
+//
+// It reads twice. In the tree (tree.go, fence.go) every storage relation stands
+// in a fence of exactly one shape, whose columns, masks and condition are those
+// of the decision. In the bound, unoptimised plan (plan.go) every scan stands in
+// the same shape, so that nothing between parsing and binding (a shadowing
+// name, a correlation, a macro) could change what is read. The condition and the
+// masks of the decision are themselves read by DuckDB, once per entity
+// (learn.go), and compared as trees and as bound expressions; each fence, cut
+// out of the text, must bind alone to the same scan.
+//
+// Words: a fence is the sub-query that stands for an entity; a rule is the row
+// condition of the decision; an end is OFFSET 0, which keeps what the caller
+// wrote from running below the rule.
 package prove
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumbline/policy"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
 
 // Proved is the ticket: a text that passed Check. The zero value carries no
 // text and duck.Run refuses it.
@@ -35,4 +58,114 @@ type Checked struct {
 type Column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
+}
+
+// Input is what a text is proved against. Everything but Text comes from the
+// catalog and the decision, never from the text. The zero value proves only
+// texts without an entity, without a function and without a result name.
+type Input struct {
+	Text     string
+	Catalog  *semantic.Catalog
+	Subject  policy.Subject // for the summary
+	Decision policy.Decision
+	// Private lists, by entity key, the private fields that the model's own
+	// text needs; no fence may offer another private field.
+	Private map[string][]semantic.Name
+	// Functions are the names a text may call, lower case. Operators count as
+	// functions; what DuckDB itself puts into a plan is prove's own list.
+	Functions map[string]bool
+	// Names are the result columns of the text as it was asked.
+	Names []string
+	// RowCap bounds a literal LIMIT of the outermost query. A text without one
+	// is capped where it runs.
+	RowCap int
+	// Memo keeps DuckDB's reading of rules and fences between calls; nil keeps nothing.
+	Memo *Memo
+}
+
+// Evidence is what the proof found, for Rego's verify package and for explain.
+type Evidence struct {
+	Summary policy.Summary
+	Columns []Column // of the result, with types
+	Plan    string   // the operators of the bound plan, one a line, indented
+}
+
+// Check proves a text. It fails with bug.prove when any rule does not hold; the
+// reasons stand only in the error's cause, for the audit record, since they may
+// name storage. A failure of the planner itself is returned as it is.
+func Check(ctx context.Context, pl Planner, in Input) (Proved, *Evidence, error) {
+	r, err := learnRules(ctx, pl, in)
+	if err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	text, err := decodeTree(r.final, in.Text)
+	if err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	tree := readTree(in, r.rules, text)
+	if err := tree.failed(); err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	plan, err := readPlan(r.final.Plan, func(name string) bool { return in.Functions[name] || r.functions[name] })
+	if err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	alone, err := bindAlone(ctx, pl, in, tree.fences)
+	if err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	if err := errors.Join(
+		sameScans(tree.fences, alone, r.rules, plan),
+		wholeRows(tree.structs, plan),
+		sameNames(in.Names, r.final.Columns),
+	); err != nil {
+		return Proved{}, nil, refusal(err)
+	}
+	return Proved{in.Text}, evidence(in, r.final, tree, plan), nil
+}
+
+// reason is one rule that did not hold. Everything else that goes wrong is the
+// planner's and is returned unchanged.
+type reason string
+
+func (r reason) Error() string { return string(r) }
+
+func because(format string, args ...any) error { return reason(fmt.Sprintf(format, args...)) }
+
+// together joins reasons, sorted and without repeats, since plans are visited
+// in no order; nil when there are none.
+func together(problems []error) error {
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(slices.CompactFunc(problems, func(a, b error) bool { return a.Error() == b.Error() })...)
+}
+
+func refusal(err error) error {
+	var r reason
+	if !errors.As(err, &r) {
+		return err
+	}
+	return diag.Wrap(err, diag.BugProve, "the final text proves that every rule holds, and this one did not, so nothing was run").
+		WithHint("report it with the query id")
+}
+
+func sameNames(want []string, got []Column) error {
+	names := make([]string, len(got))
+	for i, c := range got {
+		names[i] = c.Name
+	}
+	if !slices.Equal(want, names) {
+		return because("result columns are %q, asked were %q", names, want)
+	}
+	return nil
+}
+
+func evidence(in Input, final Checked, tree *treeReader, plan *planReading) *Evidence {
+	s := policy.Summary{Subject: in.Subject, Functions: keys(tree.functions), Nodes: keys(tree.nodes)}
+	for _, f := range tree.fences {
+		s.Relations = append(s.Relations, f.relation)
+	}
+	for _, sc := range plan.scans {
+		s.Scans = append(s.Scans, sc.table)
+	}
+	return &Evidence{Summary: s, Columns: final.Columns, Plan: plan.outline.String()}
 }

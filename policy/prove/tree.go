@@ -1,0 +1,327 @@
+package prove
+
+import (
+	"maps"
+	"strings"
+
+	"plumbline/compiler/sqlast"
+	"plumbline/semantic"
+)
+
+// treeReader visits a whole tree. It names every kind of node it knows, so a new
+// kind is refused, and it does not use the walk that resolve and rewrite use.
+type treeReader struct {
+	in        Input
+	rules     map[string]*rule // by entity key
+	fences    []*fence
+	functions map[string]bool
+	nodes     map[string]bool
+	structs   map[int64]bool // places where the text itself makes a struct
+	inCTE     int
+	problems  []error
+}
+
+func readTree(in Input, rules map[string]*rule, root sqlast.Query) *treeReader {
+	r := &treeReader{in: in, rules: rules, functions: map[string]bool{}, nodes: map[string]bool{}, structs: map[int64]bool{}}
+	r.query(root, nil)
+	r.rowCap(root)
+	return r
+}
+
+func (r *treeReader) failed() error { return together(r.problems) }
+
+func (r *treeReader) fail(format string, args ...any) {
+	r.problems = append(r.problems, because(format, args...))
+}
+
+// names is the set of CTE names in scope, by key; never changed, only copied.
+type names map[string]bool
+
+func (n names) with(name string) names {
+	out := maps.Clone(n)
+	if out == nil {
+		out = names{}
+	}
+	out[semantic.Name(name).Key()] = true
+	return out
+}
+
+// query visits a query node in the scope of the CTEs around it.
+func (r *treeReader) query(q sqlast.Query, scope names) {
+	base := sqlast.Base(q)
+	for _, c := range base.CTEs {
+		r.nodes["CTE"] = true
+		r.inCTE++
+		r.query(c.Query, scope)
+		r.exprs(c.KeyTargets, scope)
+		r.inCTE--
+		scope = scope.with(c.Name)
+	}
+	switch q := q.(type) {
+	case *sqlast.SelectNode:
+		r.nodes["SELECT_NODE"] = true
+		r.selectNode(q, scope)
+	case *sqlast.SetOperation:
+		r.nodes["SET_OPERATION_NODE"] = true
+		for _, c := range q.Children {
+			r.query(c, scope)
+		}
+	case *sqlast.RecursiveCTE:
+		r.nodes["RECURSIVE_CTE_NODE"] = true
+		r.query(q.Left, scope)
+		r.query(q.Right, scope.with(q.Name))
+		r.exprs(q.KeyTargets, scope)
+	default:
+		r.fail("query node %T", q)
+	}
+	r.modifiers(base.Modifiers, scope)
+}
+
+func (r *treeReader) selectNode(s *sqlast.SelectNode, scope names) {
+	for _, e := range s.Select {
+		if !pivoted(e, s.From) {
+			r.expr(e, scope)
+		}
+	}
+	r.ref(s.From, scope)
+	r.expr(s.Where, scope)
+	r.exprs(s.Groups, scope)
+	r.expr(s.Having, scope)
+	r.expr(s.Qualify, scope)
+	r.sample(s.Sample)
+}
+
+// pivoted recognises the plain star over a PIVOT, which cannot be spelled out in
+// the PIVOT statement, and over rows that come from no entity. Every other star
+// was spelled out by the rewrite.
+func pivoted(e sqlast.Expr, from sqlast.TableRef) bool {
+	s, ok := e.(*sqlast.Star)
+	if !ok || s.Relation != "" || s.Columns || s.Expr != nil ||
+		len(s.Exclude)+len(s.QualifiedExclude)+len(s.Replace)+len(s.Rename) > 0 {
+		return false
+	}
+	switch from.(type) {
+	case *sqlast.PivotRef, *sqlast.TableFunction, *sqlast.ValuesRef:
+		return true
+	}
+	return false
+}
+
+func (r *treeReader) modifiers(list []sqlast.Modifier, scope names) {
+	for _, m := range list {
+		switch m := m.(type) {
+		case *sqlast.OrderBy:
+			r.nodes["ORDER_MODIFIER"] = true
+			r.orders(m.Orders, scope)
+		case *sqlast.Limit:
+			r.nodes["LIMIT_MODIFIER"] = true
+			r.expr(m.Limit, scope)
+			r.expr(m.Offset, scope)
+		case *sqlast.Distinct:
+			r.nodes["DISTINCT_MODIFIER"] = true
+			r.exprs(m.On, scope)
+		default:
+			r.fail("modifier %T", m)
+		}
+	}
+}
+
+// rowCap checks the outermost LIMIT, when there is one.
+func (r *treeReader) rowCap(root sqlast.Query) {
+	for _, m := range sqlast.Base(root).Modifiers {
+		l, ok := m.(*sqlast.Limit)
+		if !ok || l.Limit == nil {
+			continue
+		}
+		n, ok := integer(l.Limit)
+		if l.Percent && isConstant(l.Limit) {
+			continue
+		}
+		if !ok || n > int64(r.in.RowCap) {
+			r.fail("the outermost LIMIT is no literal of at most %d", r.in.RowCap)
+		}
+	}
+}
+
+// ref visits one item of FROM. A sub-query over a qualified name is a fence.
+func (r *treeReader) ref(t sqlast.TableRef, scope names) {
+	r.sample(sqlast.Ref(t).Sample)
+	switch t := t.(type) {
+	case *sqlast.EmptyRef:
+	case *sqlast.BaseTable:
+		r.nodes["BASE_TABLE"] = true
+		r.named(t, scope)
+	case *sqlast.SubqueryRef:
+		r.nodes["SUBQUERY"] = true
+		if s, ok := t.Query.(*sqlast.SelectNode); ok {
+			if b, ok := s.From.(*sqlast.BaseTable); ok && (b.Catalog != "" || b.Schema != "") {
+				r.fence(s, b)
+				return
+			}
+		}
+		r.query(t.Query, scope)
+	case *sqlast.JoinRef:
+		r.nodes["JOIN"] = true
+		if t.Kind == "POSITIONAL" {
+			r.fail("a positional join")
+		}
+		r.ref(t.Left, scope)
+		r.ref(t.Right, scope)
+		r.expr(t.Condition, scope)
+	case *sqlast.TableFunction:
+		r.nodes["TABLE_FUNCTION"] = true
+		r.expr(t.Function, scope)
+	case *sqlast.ValuesRef:
+		r.nodes["EXPRESSION_LIST"] = true
+		for _, row := range t.Rows {
+			r.exprs(row, scope)
+		}
+	case *sqlast.PivotRef:
+		r.nodes["PIVOT"] = true
+		r.pivot(t, scope)
+	default:
+		r.fail("table reference %T", t)
+	}
+}
+
+// named checks a base table outside a fence: it can only be a CTE in scope.
+func (r *treeReader) named(t *sqlast.BaseTable, scope names) {
+	switch {
+	case t.Catalog != "" || t.Schema != "":
+		r.fail("%q.%q.%q is named outside a fence", t.Catalog, t.Schema, t.Table)
+	case t.AtClause != nil:
+		r.fail("time travel on %q", t.Table)
+	case !scope[semantic.Name(t.Table).Key()]:
+		r.fail("%q is no CTE in scope", t.Table)
+	}
+}
+
+func (r *treeReader) pivot(p *sqlast.PivotRef, scope names) {
+	r.ref(p.Source, scope)
+	r.exprs(p.Aggregates, scope)
+	for _, c := range p.Pivots {
+		if c.Enum != "" {
+			r.fail("a pivot by the enum %q", c.Enum)
+		}
+		r.exprs(c.Exprs, scope)
+		for _, e := range c.Entries {
+			r.expr(e.Star, scope)
+		}
+	}
+}
+
+func (r *treeReader) sample(s *sqlast.Sample) {
+	if s == nil {
+		return
+	}
+	r.nodes["SAMPLE"] = true
+	if s.Seed == "" || s.Seed == "-1" {
+		r.fail("a sample that is not repeatable")
+	}
+}
+
+func (r *treeReader) orders(list []sqlast.Order, scope names) {
+	for _, o := range list {
+		r.expr(o.Expr, scope)
+	}
+}
+
+func (r *treeReader) exprs(list []sqlast.Expr, scope names) {
+	for _, e := range list {
+		r.expr(e, scope)
+	}
+}
+
+// expr visits an expression; nil is none.
+func (r *treeReader) expr(e sqlast.Expr, scope names) {
+	switch e := e.(type) {
+	case nil:
+	case *sqlast.ColumnRef:
+		r.nodes["COLUMN_REF"] = true
+	case *sqlast.Constant, *sqlast.TypeExpr:
+	case *sqlast.Function:
+		r.nodes["FUNCTION"] = true
+		r.call(e, scope)
+	case *sqlast.Window:
+		r.nodes["WINDOW"] = true
+		r.window(e, scope)
+	case *sqlast.Subquery:
+		r.nodes["SUBQUERY_"+e.Kind] = true
+		r.expr(e.Child, scope)
+		r.query(e.Query, scope)
+	case *sqlast.Star:
+		r.fail("a star is left in the text")
+	case *sqlast.Positional:
+		// ARRAY(SELECT ...) holds one that DuckDB made; the text's own has a place.
+		if e.At != sqlast.NoOffset {
+			r.fail("a positional reference")
+		}
+	default:
+		r.plain(e, scope)
+	}
+}
+
+// plain visits the expressions that only hold others.
+func (r *treeReader) plain(e sqlast.Expr, scope names) {
+	switch e := e.(type) {
+	case *sqlast.Comparison:
+		r.exprs([]sqlast.Expr{e.Left, e.Right}, scope)
+	case *sqlast.Conjunction:
+		r.exprs(e.Args, scope)
+	case *sqlast.Operator:
+		r.nodes[e.Op] = true
+		r.exprs(e.Args, scope)
+	case *sqlast.Between:
+		r.exprs([]sqlast.Expr{e.Input, e.Lower, e.Upper}, scope)
+	case *sqlast.Case:
+		r.nodes["CASE"] = true
+		for _, c := range e.Checks {
+			r.exprs([]sqlast.Expr{c.When, c.Then}, scope)
+		}
+		r.expr(e.Else, scope)
+	case *sqlast.Cast:
+		r.nodes["CAST"] = true
+		r.expr(e.Child, scope)
+	case *sqlast.Collate:
+		r.nodes["COLLATE"] = true
+		r.expr(e.Child, scope)
+	case *sqlast.Lambda:
+		r.nodes["LAMBDA"] = true
+		r.exprs([]sqlast.Expr{e.Params, e.Body}, scope)
+	default:
+		r.fail("expression %T", e)
+	}
+}
+
+func (r *treeReader) call(f *sqlast.Function, scope names) {
+	made := f.IsOperator || f.At == sqlast.NoOffset // by the parser, for an operator or ARRAY(SELECT ...)
+	name := r.function(f.Catalog, f.Schema, f.Name, made)
+	if name == "struct_pack" || name == "row" {
+		r.structs[int64(f.At)] = true
+	}
+	r.exprs(f.Args, scope)
+	r.expr(f.Filter, scope)
+	r.orders(f.OrderBy, scope)
+}
+
+func (r *treeReader) window(w *sqlast.Window, scope names) {
+	r.function(w.Catalog, w.Schema, w.Name, false)
+	r.exprs(w.Args, scope)
+	r.exprs(w.Partitions, scope)
+	r.orders(w.Orders, scope)
+	r.orders(w.ArgOrders, scope)
+	r.exprs([]sqlast.Expr{w.StartExpr, w.EndExpr, w.OffsetExpr, w.DefaultExpr, w.Filter}, scope)
+}
+
+func (r *treeReader) function(catalog, schema, name string, made bool) string {
+	name = strings.ToLower(name)
+	r.functions[name] = true
+	literal := schema == "main" && boundNames[name] // [1, 2] is main.list_value to the parser
+	if catalog != "" || schema != "" && !literal {
+		r.fail("the text calls %q.%q.%q", catalog, schema, name)
+	}
+	if !r.in.Functions[name] && !(made && boundNames[name]) {
+		r.fail("the text calls %q", name)
+	}
+	return name
+}
