@@ -1,0 +1,276 @@
+package opa
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+	"github.com/open-policy-agent/opa/v1/loader"
+	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
+
+	"plumbline/policy"
+	"plumbline/semantic/diag"
+)
+
+// Options are what a bundle needs from the server.
+type Options struct {
+	// MaskKey keys the hash masks of this deployment; at least 16 bytes. Without
+	// it a hash mask closes its entity. It is never printed; what stands in SQL is
+	// derived from it per column.
+	MaskKey []byte
+	// Timeout bounds one evaluation; zero means 100 ms.
+	Timeout time.Duration
+}
+
+const defaultTimeout = 100 * time.Millisecond
+
+// Policy is one loaded bundle. It never changes after Open, apart from its cache
+// of decisions, and any number of goroutines may use it.
+type Policy struct {
+	revision string
+	options  Options
+	samples  []policy.Subject
+	rules    ruleTable
+	readsNow bool // an access rule may read input.now
+
+	entity   rego.PreparedEvalQuery
+	rows     map[string]rego.PreparedPartialQuery // by rule id
+	question rego.PreparedEvalQuery
+	limits   rego.PreparedEvalQuery
+	verify   rego.PreparedEvalQuery
+
+	cache accessCache
+}
+
+// Revision is a hash of the bundle's policies and data.
+func (p *Policy) Revision() string { return p.revision }
+
+// Samples are the subjects declared in subjects.json beside the policies.
+func (p *Policy) Samples() []policy.Subject { return slices.Clone(p.samples) }
+
+// Open loads every .rego file below dir except tests, data.json at its top, the
+// JSON schemas in its folder schemas, and the sample subjects in subjects.json.
+// It reports all mistakes as config.policy with file and line.
+func Open(dir string, options Options) (*Policy, error) {
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
+	files, err := readBundle(dir)
+	if err != nil {
+		return nil, err
+	}
+	modules, err := parse(files.modules)
+	if err != nil {
+		return nil, err
+	}
+	compiler, err := compile(dir, modules)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := collectRules(compiler)
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{revision: files.revision, options: options, samples: files.samples, rules: rules, readsNow: readsNow(compiler)}
+	if err := p.prepare(compiler, files.data); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+type bundle struct {
+	modules  map[string]string // file as shown to people: text
+	data     map[string]any
+	samples  []policy.Subject
+	revision string
+}
+
+func readBundle(dir string) (bundle, error) {
+	b := bundle{modules: map[string]string{}, data: map[string]any{}}
+	hash := sha256.New()
+	root := filepath.Base(filepath.Clean(dir))
+	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		rule := strings.HasSuffix(rel, ".rego") && !strings.HasSuffix(rel, "_test.rego")
+		if !rule && rel != "data.json" && rel != "subjects.json" {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(hash, "%s %d\n%s", rel, len(text), text)
+		if rule {
+			b.modules[path.Join(root, rel)] = string(text)
+			return nil
+		}
+		return b.readJSON(path.Join(root, rel), rel, text)
+	})
+	if err == nil && len(b.modules) == 0 {
+		return b, diag.New(diag.ConfigRego, "a policy bundle has at least one .rego file; %q has none", root).
+			WithHint("set the folder of policies in plumbline.cue, or run plumbline init")
+	}
+	b.revision = hex.EncodeToString(hash.Sum(nil)[:8])
+	var told *diag.Error
+	if err != nil && !errors.As(err, &told) {
+		err = diag.Wrap(err, diag.ConfigRego, "the policy bundle %q cannot be read", root)
+	}
+	return b, err
+}
+
+// readJSON decodes data.json or subjects.json, exact numbers, no unknown fields.
+func (b *bundle) readJSON(name, rel string, text []byte) error {
+	var samples struct {
+		Subjects []policy.Subject `json:"sample_subjects"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	dec.DisallowUnknownFields()
+	var err error
+	if rel == "data.json" {
+		err = dec.Decode(&b.data)
+	} else {
+		err = dec.Decode(&samples)
+		b.samples = samples.Subjects
+	}
+	if err != nil {
+		return diag.Wrap(err, diag.ConfigRego, "the file is JSON of the documented shape").At(diag.Pos{File: name})
+	}
+	return nil
+}
+
+func parse(texts map[string]string) (map[string]*ast.Module, error) {
+	modules := make(map[string]*ast.Module, len(texts))
+	var list diag.List
+	for name, text := range texts {
+		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: capabilities()})
+		if err != nil {
+			list = append(list, regoErrors(err)...)
+			continue
+		}
+		if m == nil {
+			list = append(list, diag.New(diag.ConfigRego, "a policy file has a package; this one is empty").At(diag.Pos{File: name}))
+			continue
+		}
+		modules[name] = m
+	}
+	return modules, list.Err()
+}
+
+func compile(dir string, modules map[string]*ast.Module) (*ast.Compiler, error) {
+	c := ast.NewCompiler().WithCapabilities(capabilities()).WithStrict(true).WithKeepModules(true)
+	schemas := filepath.Join(dir, "schemas")
+	if _, err := os.Stat(schemas); err == nil {
+		set, err := loader.Schemas(schemas)
+		if err != nil {
+			return nil, diag.Wrap(err, diag.ConfigRego, "the folder schemas holds JSON schemas")
+		}
+		c = c.WithSchemas(set).WithUseTypeCheckAnnotations(true)
+	}
+	c.Compile(modules)
+	if c.Failed() {
+		return nil, regoErrors(c.Errors).Err()
+	}
+	return c, nil
+}
+
+// regoErrors gives OPA's errors as ours, each with its place.
+func regoErrors(err error) diag.List {
+	var many ast.Errors
+	if !errors.As(err, &many) {
+		return diag.List{diag.Wrap(err, diag.ConfigRego, "the policy bundle does not compile")}
+	}
+	list := make(diag.List, len(many))
+	for i, e := range many {
+		list[i] = diag.Wrap(e, diag.ConfigRego, "%s", oneLine(e.Message)).At(pos(e.Location))
+	}
+	return list
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func pos(l *ast.Location) diag.Pos {
+	if l == nil {
+		return diag.Pos{}
+	}
+	return diag.Pos{File: l.File, Line: l.Row, Col: l.Col}
+}
+
+// prepare compiles the queries. A document without a rule is the empty object,
+// which never means yes.
+func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
+	ctx, store := context.Background(), inmem.NewFromObject(data)
+	prepare := func(query string) (rego.PreparedEvalQuery, error) {
+		return rego.New(rego.Compiler(c), rego.Store(store), rego.Query(query), rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
+	}
+	var errs []error
+	for _, q := range []struct {
+		into *rego.PreparedEvalQuery
+		pkg  string
+		docs []string
+	}{
+		{&p.entity, accessPackage, []string{"visible", "columns", "masks", "all_rows"}},
+		{&p.question, questionPackage, []string{"allow", "deny"}},
+		{&p.limits, limitsPackage, []string{"lower"}},
+		{&p.verify, verifyPackage, []string{"allow", "deny"}},
+	} {
+		var err error
+		*q.into, err = prepare(p.rules.query(q.pkg, q.docs))
+		errs = append(errs, err)
+	}
+	p.rows = make(map[string]rego.PreparedPartialQuery)
+	for _, r := range p.rules.of(accessPackage, "rows") {
+		ref := ast.MustParseRef("data." + accessPackage + ".rows").Append(ast.StringTerm(r.ID))
+		prepared, err := rego.New(rego.Compiler(c), rego.Store(store), rego.StrictBuiltinErrors(true),
+			rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref))))).PrepareForPartial(ctx)
+		errs = append(errs, err)
+		p.rows[r.ID] = prepared
+	}
+	if err := errors.Join(errs...); err != nil {
+		return diag.Wrap(err, diag.ConfigRego, "the policy bundle cannot be prepared")
+	}
+	return nil
+}
+
+// readsNow reports whether an access rule, or anything it may call, reads
+// input.now. All modules are looked at; reading input as a whole counts.
+func readsNow(c *ast.Compiler) bool {
+	found := false
+	for _, m := range c.Modules {
+		if m.Package.Path.String() == "data."+questionPackage {
+			continue
+		}
+		ast.WalkRefs(m, func(r ast.Ref) bool {
+			if r[0].Equal(ast.InputRootDocument) && (len(r) == 1 || !isString(r[1]) || r[1].Equal(ast.StringTerm("now"))) {
+				found = true
+			}
+			return found
+		})
+	}
+	return found
+}
+
+func isString(t *ast.Term) bool {
+	_, ok := t.Value.(ast.String)
+	return ok
+}

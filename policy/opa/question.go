@@ -1,0 +1,151 @@
+package opa
+
+import (
+	"context"
+	"errors"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"plumbline/policy"
+	"plumbline/semantic"
+)
+
+// verdict is the answer of the packages question and verify, by rule id.
+type verdict struct {
+	Allow map[string]bool   `json:"allow"`
+	Deny  map[string]string `json:"deny"`
+}
+
+// Decide is the one decision on a question. access holds what Entity said of
+// every entity in the facts; one that is missing or not visible denies. The
+// verdict is Allow only when an allow rule holds and no deny rule does. An
+// evaluation that fails gives the zero decision and policy.denied.
+func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]policy.EntityAccess) (policy.Decision, error) {
+	f = completeFacts(f)
+	input, err := inputValue(f)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	d := policy.Decision{Entities: access, Revision: p.revision}
+	var answer verdict
+	if err := p.evaluate(ctx, p.question, input, &answer); err != nil {
+		return policy.Decision{}, err
+	}
+	var reasons []policy.Reason
+	if d.Rules, reasons, err = p.judge(questionPackage, answer); err != nil {
+		return policy.Decision{}, err
+	}
+	var lowering []policy.RuleRef
+	if d.Limits, lowering, err = p.lowered(ctx, f.Limits, input); err != nil {
+		return policy.Decision{}, err
+	}
+	d.Rules = append(d.Rules, lowering...)
+	for _, e := range f.Entities {
+		if !access[semantic.Name(e.Name).Key()].Visible {
+			reasons = append(reasons, policy.Reason{Text: "no rule lets this subject see an entity of the question"})
+			break
+		}
+	}
+	d.Reasons = reasons
+	if len(reasons) == 0 {
+		d.Verdict = policy.Allow
+	}
+	return d, nil
+}
+
+// Verify asks the bundle about the final text. No reason means that it passes;
+// no allow rule, a deny rule, or a failed evaluation means that it does not.
+func (p *Policy) Verify(ctx context.Context, s policy.Summary) ([]policy.Reason, error) {
+	s.Subject = completed(s.Subject)
+	s.Functions, s.Nodes, s.Scans = present(s.Functions), present(s.Nodes), present(s.Scans)
+	relations := make([]policy.SummaryRelation, len(s.Relations))
+	for i, r := range s.Relations {
+		r.Columns, r.Masked = present(r.Columns), present(r.Masked)
+		relations[i] = r
+	}
+	s.Relations = relations
+	input, err := inputValue(s)
+	if err != nil {
+		return nil, err
+	}
+	var answer verdict
+	if err := p.evaluate(ctx, p.verify, input, &answer); err != nil {
+		return nil, err
+	}
+	_, reasons, err := p.judge(verifyPackage, answer)
+	return reasons, err
+}
+
+// judge gives the rules that spoke and the reasons against; no reason means yes.
+func (p *Policy) judge(pkg string, v verdict) ([]policy.RuleRef, []policy.Reason, error) {
+	var rules []policy.RuleRef
+	var reasons []policy.Reason
+	allowed := false
+	for _, id := range sortedKeys(v.Allow) {
+		if !v.Allow[id] {
+			continue
+		}
+		r := p.rules.ref(pkg, "allow", id)
+		if r.File == "" {
+			return nil, nil, failed(errUncollected("allow", id))
+		}
+		rules, allowed = append(rules, r), true
+	}
+	for _, id := range sortedKeys(v.Deny) {
+		r := p.rules.ref(pkg, "deny", id)
+		rules = append(rules, r)
+		reasons = append(reasons, policy.Reason{Text: v.Deny[id], Rule: r})
+	}
+	if !allowed && len(reasons) == 0 {
+		reasons = append(reasons, policy.Reason{Text: "no rule allows this"})
+	}
+	return rules, reasons, nil
+}
+
+// lowered applies the limits rules; the lowest value of each bound holds.
+func (p *Policy) lowered(ctx context.Context, limits policy.Limits, input ast.Value) (policy.Limits, []policy.RuleRef, error) {
+	if len(p.rules.of(limitsPackage, "lower")) == 0 {
+		return limits, nil, nil
+	}
+	var answer struct {
+		Lower map[string]map[string]int64 `json:"lower"`
+	}
+	if err := p.evaluate(ctx, p.limits, input, &answer); err != nil {
+		return policy.Limits{}, nil, err
+	}
+	bounds := map[string]*int64{"time_ms": &limits.TimeMS, "rows": &limits.Rows, "bytes": &limits.Bytes}
+	var rules []policy.RuleRef
+	for _, id := range sortedKeys(answer.Lower) {
+		for name, value := range answer.Lower[id] {
+			bound, ok := bounds[name]
+			if !ok || value < 0 {
+				return policy.Limits{}, nil, failed(errLimit)
+			}
+			*bound = min(*bound, value)
+		}
+		rules = append(rules, p.rules.ref(limitsPackage, "lower", id))
+	}
+	return limits, rules, nil
+}
+
+var errLimit = errors.New("a limit is time_ms, rows or bytes, and not below zero")
+
+// completeFacts gives the facts with every list present.
+func completeFacts(f policy.Facts) policy.Facts {
+	f.Subject = completed(f.Subject)
+	f.Now = f.Now.UTC()
+	f.Metrics, f.Functions, f.Nodes = present(f.Metrics), present(f.Functions), present(f.Nodes)
+	entities := make([]policy.EntityFact, len(f.Entities))
+	for i, e := range f.Entities {
+		e.Tags, e.FiltersMet = present(e.Tags), present(e.FiltersMet)
+		columns := make([]policy.ColumnFact, len(e.Columns))
+		for j, c := range e.Columns {
+			c.Tags = present(c.Tags)
+			columns[j] = c
+		}
+		e.Columns = columns
+		entities[i] = e
+	}
+	f.Entities = entities
+	return f
+}

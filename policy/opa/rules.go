@@ -1,0 +1,169 @@
+package opa
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/open-policy-agent/opa/v1/ast"
+
+	"plumbline/policy"
+	"plumbline/semantic/diag"
+)
+
+// The packages that decide.
+const (
+	accessPackage   = "plumbline.access"
+	questionPackage = "plumbline.question"
+	limitsPackage   = "plumbline.limits"
+	verifyPackage   = "plumbline.verify"
+)
+
+// documents says which documents decide, and which a bundle must have.
+var documents = []struct {
+	pkg, name string
+	required  bool
+}{
+	{accessPackage, "visible", true},
+	{accessPackage, "columns", true},
+	{accessPackage, "masks", false},
+	{accessPackage, "all_rows", false},
+	{accessPackage, "rows", true},
+	{questionPackage, "allow", true},
+	{questionPackage, "deny", false},
+	{limitsPackage, "lower", false},
+	{verifyPackage, "allow", true},
+	{verifyPackage, "deny", false},
+}
+
+// ruleTable holds the deciding rules by package.document, sorted by id. Several
+// bodies under one id are one rule, placed where the first of them starts.
+type ruleTable map[string][]policy.RuleRef
+
+func (t ruleTable) of(pkg, doc string) []policy.RuleRef { return t[pkg+"."+doc] }
+
+// ref finds the rule of an id; a rule that was not collected has no place.
+func (t ruleTable) ref(pkg, doc, id string) policy.RuleRef {
+	for _, r := range t.of(pkg, doc) {
+		if r.ID == id {
+			return r
+		}
+	}
+	return policy.RuleRef{ID: id}
+}
+
+// query asks for several documents of a package at once.
+func (t ruleTable) query(pkg string, docs []string) string {
+	parts := make([]string, len(docs))
+	for i, d := range docs {
+		parts[i] = `"` + d + `": {}`
+		if len(t.of(pkg, d)) > 0 {
+			parts[i] = `"` + d + `": data.` + pkg + "." + d
+		}
+	}
+	return "result := {" + strings.Join(parts, ", ") + "}"
+}
+
+// collectRules finds the deciding rules and refuses those whose id is not
+// written out, those with a default or an else, and functions.
+func collectRules(c *ast.Compiler) (ruleTable, error) {
+	table := ruleTable{}
+	var list diag.List
+	for _, m := range c.Modules {
+		pkg := strings.TrimPrefix(m.Package.Path.String(), "data.")
+		for _, r := range m.Rules {
+			ref := r.Head.Ref()
+			doc := strings.Trim(ref[0].Value.String(), `"`)
+			if !decides(pkg, doc) {
+				continue
+			}
+			id, err := ruleID(r)
+			if err != nil {
+				list = append(list, err.At(pos(r.Location)))
+				continue
+			}
+			if doc != "rows" && pkg == accessPackage {
+				list = append(list, readsRow(c, r, doc, id)...)
+			}
+			table.add(pkg+"."+doc, policy.RuleRef{ID: id, File: r.Location.File, Line: r.Location.Row})
+		}
+	}
+	for _, d := range documents {
+		if d.required && len(table.of(d.pkg, d.name)) == 0 && len(list) == 0 {
+			list = append(list, diag.New(diag.ConfigRego, "a policy bundle decides by rules of each kind; package %s has no rule %s.ID", d.pkg, d.name))
+		}
+	}
+	return table, list.Err()
+}
+
+func decides(pkg, doc string) bool {
+	for _, d := range documents {
+		if d.pkg == pkg && d.name == doc {
+			return true
+		}
+	}
+	return false
+}
+
+func ruleID(r *ast.Rule) (string, *diag.Error) {
+	ref := r.Head.Ref()
+	if len(ref) < 2 {
+		return "", diag.New(diag.ConfigRego, "a rule that decides names its id; %q has none", ref.String()).
+			WithHint("write %s.some_id", ref.String())
+	}
+	id, ok := ref[1].Value.(ast.String)
+	switch {
+	case !ok:
+		return "", diag.New(diag.ConfigRego, "the id of a rule is written out; that of %q is computed", ref.String())
+	case r.Default:
+		return "", diag.New(diag.ConfigRego, "a rule that decides has no default, since no rule already means no; %q has one", ref.String())
+	case r.Else != nil:
+		return "", diag.New(diag.ConfigRego, "a rule that decides has no else; %q has one", ref.String()).WithHint("write a second rule")
+	case len(r.Head.Args) > 0:
+		return "", diag.New(diag.ConfigRego, "a rule that decides takes no arguments; %q does", ref.String())
+	}
+	return string(id), nil
+}
+
+func (t ruleTable) add(key string, r policy.RuleRef) {
+	i, found := slices.BinarySearchFunc(t[key], r, func(a, b policy.RuleRef) int { return strings.Compare(a.ID, b.ID) })
+	if !found {
+		t[key] = slices.Insert(t[key], i, r)
+		return
+	}
+	if old := t[key][i]; r.File < old.File || (r.File == old.File && r.Line < old.Line) {
+		t[key][i] = r
+	}
+}
+
+// readsRow refuses an access rule that reads the row without being a rows rule,
+// also by a rule or function that it calls. There is no row then, and a "not"
+// over what is missing would hold.
+func readsRow(c *ast.Compiler, r *ast.Rule, doc, id string) diag.List {
+	var list diag.List
+	seen := map[*ast.Rule]bool{}
+	var visit func(r *ast.Rule)
+	visit = func(r *ast.Rule) {
+		if seen[r] {
+			return
+		}
+		seen[r] = true
+		ast.WalkRefs(r, func(ref ast.Ref) bool {
+			if ref[0].Equal(ast.InputRootDocument) && (len(ref) == 1 || !isString(ref[1]) || ref[1].Equal(ast.StringTerm("row"))) {
+				at := pos(ref[0].Location)
+				if at.IsZero() {
+					at = pos(r.Location)
+				}
+				list = append(list, diag.New(diag.ConfigRego, "only rows rules read input.row; %s.%s reads it, or input as a whole", doc, id).
+					WithHint("name the part of input that is meant, and move what depends on the row into rows.%s", id).At(at))
+			}
+			return false
+		})
+		for dep := range c.Graph.Dependencies(r) {
+			if rule, ok := dep.(*ast.Rule); ok {
+				visit(rule)
+			}
+		}
+	}
+	visit(r)
+	return list
+}
