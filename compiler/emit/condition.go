@@ -1,0 +1,129 @@
+package emit
+
+import (
+	"plumbline/compiler/metric"
+	"plumbline/semantic"
+)
+
+// condition prints one condition, in parentheses where it holds an OR or is the
+// model's own text. leaf prints the aggregates of a filter on a metric.
+func (w *writer) condition(c metric.Condition, leaf func(*metric.Leaf)) {
+	w.conditions[c.ID]++
+	if c.Model != nil {
+		w.byModel(func() {
+			w.put("(")
+			w.expr(*c.Model)
+			w.put(")")
+		})
+		return
+	}
+	w.test(c.Test, func() {
+		if c.Operand.Metric != nil {
+			w.byModel(func() { w.value(c.Operand.Metric.Value, leaf) })
+			return
+		}
+		w.operand(c.Operand)
+	})
+}
+
+func (w *writer) test(t metric.Test, operand func()) {
+	switch t := t.(type) {
+	case metric.Compare:
+		operand()
+		w.put(" ", t.Op, " ", t.Literal)
+	case metric.In:
+		operand()
+		if t.Not {
+			w.put(" NOT")
+		}
+		w.put(" IN (")
+		w.separated(len(t.Literals), ", ", func(i int) { w.put(t.Literals[i]) })
+		w.put(")")
+	case metric.Null:
+		operand()
+		w.put(" IS ")
+		if t.Not {
+			w.put("NOT ")
+		}
+		w.put("NULL")
+	case metric.Call:
+		w.put(t.Function, "(")
+		operand()
+		w.put(", ", t.Literal, ")")
+	case metric.All:
+		w.separated(len(t), " AND ", func(i int) { w.test(t[i], operand) })
+	case metric.Any:
+		w.put("(")
+		w.separated(len(t), " OR ", func(i int) {
+			w.put("(")
+			w.test(t[i], operand)
+			w.put(")")
+		})
+		w.put(")")
+	}
+}
+
+// operand prints a column or its bucket.
+func (w *writer) operand(o metric.Operand) {
+	col := column(o.Table, o.Column)
+	if o.Bucket == nil {
+		w.put(col)
+		return
+	}
+	w.put(bucket(*o.Bucket, col))
+}
+
+// bucket cuts a time column. Zones stand in the expression, since the session's
+// own zone is not ours to set; a DATE is never zoned.
+func bucket(b metric.Bucket, col string) string {
+	local := localTime(b, col)
+	if metric.BucketType(b.Grain) == "timestamp" {
+		return instantBucket(b, col, local)
+	}
+	switch {
+	case b.Grain == "day" && b.Type == "date":
+		return col
+	case b.Grain == "day":
+		return "CAST(" + local + " AS DATE)"
+	case b.Grain == "week" && b.Sunday:
+		// date_trunc's weeks start on Monday
+		day := local
+		if b.Type != "date" {
+			day = "CAST(" + local + " AS DATE)"
+		}
+		return "(CAST(date_trunc('week', " + day + " + 1) AS DATE) - 1)"
+	}
+	return "CAST(date_trunc('" + b.Grain + "', " + local + ") AS DATE)"
+}
+
+// localTime is the column as a local time of the zone whose days are meant.
+func localTime(b metric.Bucket, col string) string {
+	switch {
+	case b.Type == "timestamptz":
+		return atZone(col, b.Shown)
+	case b.Type == "timestamp" && b.Stored != b.Shown:
+		return atZone(atZone(col, b.Stored), b.Shown)
+	}
+	return col
+}
+
+// instantBucket cuts hours, minutes and seconds on the instant: it takes from the
+// UTC time what has passed since the local hour began. Cutting the local time
+// itself would merge the two hours of an autumn night.
+func instantBucket(b metric.Bucket, col, local string) string {
+	instant := col
+	switch {
+	case b.Type == "timestamptz":
+		instant = atZone(col, "UTC")
+	case b.Stored != "UTC":
+		instant = atZone(atZone(col, b.Stored), "UTC")
+	}
+	if b.Shown == "UTC" || b.Grain == "second" {
+		return "date_trunc('" + b.Grain + "', " + instant + ")"
+	}
+	return "(" + instant + " - (" + local + " - date_trunc('" + b.Grain + "', " + local + ")))"
+}
+
+func atZone(col, zone string) string {
+	return "(" + col + " AT TIME ZONE " + semantic.QuoteText(zone) + ")"
+}

@@ -1,0 +1,368 @@
+// Package emit writes a metric plan as DuckDB SQL that names entities only; the
+// fences go in later, as they do for SQL that callers write.
+//
+// It promises: the same plan gives the same bytes; every column is qualified and
+// every identifier quoted; every condition of the plan is printed exactly once,
+// and a plan for which that fails is not printed at all. One fact prints as one
+// SELECT; several as a UNION ALL of one SELECT each, put together by GROUP BY,
+// which treats NULL as one group and needs no fact to come first.
+//
+// Generated aliases: f1, f2 ... for entities, u for the union, k1 ... for keys,
+// m1 ... for aggregates, n1 ... for how many rows stand behind an aggregate that
+// has a fill. They are never looked up as entities.
+package emit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// Text is a plan in SQL.
+type Text struct {
+	SQL string
+	// Model are the ranges written by the model: measures, their filters, join
+	// keys, the model's own filters. What lies outside is the caller's.
+	Model   []resolve.Span
+	Columns []Column // of the result, in order
+}
+
+// Column says what a result column means.
+type Column struct {
+	Name   string
+	Kind   string // dimension or metric
+	Grain  string // dimension: time bucket; "" otherwise
+	Unit   string
+	Format string
+	Type   semantic.Type // "" when only the engine knows
+}
+
+// The kinds of columns.
+const (
+	Dimension = "dimension"
+	Metric    = "metric"
+)
+
+// SQL prints a plan. Its only failure is bug.internal.
+func SQL(p *metric.Plan) (Text, error) {
+	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: make([]bool, len(p.Leaves))}
+	if len(p.Legs) == 1 {
+		w.single(p.Legs[0])
+	} else {
+		w.union()
+	}
+	if err := w.complete(); err != nil {
+		return Text{}, err
+	}
+	return Text{SQL: w.text.String(), Model: w.model, Columns: columns(p)}, nil
+}
+
+func columns(p *metric.Plan) []Column {
+	out := make([]Column, 0, len(p.Keys)+len(p.Metrics))
+	for _, k := range p.Keys {
+		out = append(out, Column{Name: k.Label, Kind: Dimension, Grain: k.Grain, Type: k.Type})
+	}
+	for _, m := range p.Metrics {
+		out = append(out, Column{Name: m.Label, Kind: Metric, Unit: m.Unit, Format: m.Format, Type: m.Type})
+	}
+	return out
+}
+
+// writer prints one plan and counts what it prints.
+type writer struct {
+	plan       *metric.Plan
+	text       strings.Builder
+	model      []resolve.Span
+	conditions []int  // how often each was printed, by ID
+	filtered   []bool // leaves that were printed with their filters
+	ordered    int    // order terms printed
+}
+
+func (w *writer) put(parts ...string) {
+	for _, p := range parts {
+		w.text.WriteString(p)
+	}
+}
+
+// byModel marks what print writes as the model's.
+func (w *writer) byModel(print func()) {
+	start := w.text.Len()
+	print()
+	end := w.text.Len()
+	if n := len(w.model); n > 0 && w.model[n-1].End >= start {
+		w.model[n-1].End = end
+		return
+	}
+	w.model = append(w.model, resolve.Span{Start: start, End: end})
+}
+
+// separated prints n items with a separator between them.
+func (w *writer) separated(n int, sep string, item func(int)) {
+	for i := range n {
+		if i > 0 {
+			w.put(sep)
+		}
+		item(i)
+	}
+}
+
+// complete checks that nothing of the plan was lost or doubled.
+func (w *writer) complete() error {
+	for id, n := range w.conditions[1:] {
+		if n != 1 {
+			return diag.New(diag.BugInternal, "condition %d of the plan was printed %d times", id+1, n)
+		}
+	}
+	for i, ok := range w.filtered {
+		if !ok {
+			return diag.New(diag.BugInternal, "aggregate %d of the plan was not printed", i+1)
+		}
+	}
+	if w.ordered != len(w.plan.Order) {
+		return diag.New(diag.BugInternal, "%d of %d order terms were printed", w.ordered, len(w.plan.Order))
+	}
+	return nil
+}
+
+// single prints a plan of one fact as one SELECT.
+func (w *writer) single(l *metric.Leg) {
+	p := w.plan
+	w.put("SELECT ")
+	w.separated(len(p.Keys)+len(p.Metrics), ", ", func(i int) {
+		if i < len(p.Keys) {
+			w.operand(l.Keys[i])
+			w.put(" AS ", semantic.Quote(p.Keys[i].Label))
+			return
+		}
+		m := p.Metrics[i-len(p.Keys)]
+		w.byModel(func() { w.value(m.Value, w.filled) })
+		w.put(" AS ", semantic.Quote(m.Label))
+	})
+	w.from(l)
+	w.groupBy(len(p.Keys))
+	w.having(w.filled)
+	w.orderAndLimit()
+}
+
+// union prints a plan of several facts.
+func (w *writer) union() {
+	p := w.plan
+	w.put("SELECT ")
+	for i, k := range p.Keys {
+		w.put(`"u".`, alias("k", i+1), " AS ", semantic.Quote(k.Label), ", ")
+	}
+	w.separated(len(p.Metrics), ", ", func(i int) {
+		w.byModel(func() { w.value(p.Metrics[i].Value, w.combined) })
+		w.put(" AS ", semantic.Quote(p.Metrics[i].Label))
+	})
+	w.put("\nFROM (\n")
+	w.separated(len(p.Legs), "\nUNION ALL\n", func(i int) { w.leg(p.Legs[i]) })
+	w.put("\n) AS \"u\"")
+	w.groupBy(len(p.Keys))
+	w.having(w.combined)
+	w.orderAndLimit()
+}
+
+// leg prints one fact of several: its keys, its own aggregates, and NULL in the
+// places of the other facts' aggregates.
+func (w *writer) leg(l *metric.Leg) {
+	p := w.plan
+	w.put("SELECT ")
+	for i, op := range l.Keys {
+		w.operand(op)
+		w.put(" AS ", alias("k", i+1), ", ")
+	}
+	w.separated(len(p.Leaves), ", ", func(i int) {
+		leaf := p.Leaves[i]
+		w.inLeg(l, leaf, func() { w.aggregate(leaf) })
+		w.put(" AS ", alias("m", i+1))
+		if leaf.Fill != nil {
+			w.put(", ")
+			w.inLeg(l, leaf, func() { w.rows(leaf) })
+			w.put(" AS ", alias("n", i+1))
+		}
+	})
+	w.from(l)
+	w.groupBy(len(l.Keys))
+}
+
+func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
+	if leaf.Leg != l {
+		w.put("NULL")
+		return
+	}
+	w.byModel(print)
+}
+
+// value prints a metric over leaves. A ratio is a DOUBLE whatever its sides are,
+// and NULL where its denominator is 0.
+func (w *writer) value(v metric.Value, leaf func(*metric.Leaf)) {
+	switch v := v.(type) {
+	case *metric.Leaf:
+		leaf(v)
+	case *metric.Ratio:
+		w.put("(")
+		w.value(v.Num, leaf)
+		w.put(" / nullif(")
+		w.value(v.Den, leaf)
+		w.put(", 0))")
+	}
+}
+
+// combined prints a leaf of several facts. Each group holds at most one row with
+// the aggregate, and max passes by the NULLs of the other facts.
+func (w *writer) combined(l *metric.Leaf) {
+	n := l.Index + 1
+	if l.Fill == nil {
+		w.put(`max("u".`, alias("m", n), ")")
+		return
+	}
+	w.put(`CASE WHEN max("u".`, alias("n", n), `) > 0 THEN max("u".`, alias("m", n), ") ELSE ", strconv.Itoa(*l.Fill), " END")
+}
+
+// filled prints a leaf of the only fact. Only a filter, or a question without
+// keys, can leave a group without rows.
+func (w *writer) filled(l *metric.Leaf) {
+	if l.Fill == nil || (len(l.Filters) == 0 && len(w.plan.Keys) > 0) {
+		w.aggregate(l)
+		return
+	}
+	w.put("CASE WHEN ")
+	w.rows(l)
+	w.put(" > 0 THEN ")
+	w.aggregate(l)
+	w.put(" ELSE ", strconv.Itoa(*l.Fill), " END")
+}
+
+func (w *writer) rows(l *metric.Leaf) {
+	w.put("count(*)")
+	w.filters(l)
+}
+
+func (w *writer) aggregate(l *metric.Leaf) {
+	name := string(l.Agg)
+	if l.Agg == semantic.CountDistinct {
+		name = "count"
+	}
+	w.put(name, "(")
+	if l.Agg == semantic.CountDistinct {
+		w.put("DISTINCT ")
+	}
+	if l.Arg == nil {
+		w.put("*")
+	} else {
+		w.expr(*l.Arg)
+	}
+	w.put(")")
+	w.filters(l)
+	w.filtered[l.Index] = true
+}
+
+func (w *writer) filters(l *metric.Leaf) {
+	if len(l.Filters) == 0 {
+		return
+	}
+	w.put(" FILTER (WHERE ")
+	w.separated(len(l.Filters), " AND ", func(i int) {
+		w.put("(")
+		w.expr(l.Filters[i])
+		w.put(")")
+	})
+	w.put(")")
+}
+
+// expr prints SQL of the model with its columns qualified.
+func (w *writer) expr(e metric.Expr) {
+	at := 0
+	for _, c := range e.Columns {
+		w.put(e.Text[at:c.At], table(e.Table), ".")
+		at = c.At
+	}
+	w.put(e.Text[at:])
+	if strings.Contains(e.Text, "--") {
+		w.put("\n") // a line comment must not take what follows
+	}
+}
+
+func (w *writer) from(l *metric.Leg) {
+	for _, t := range l.Tables {
+		entity := semantic.Quote(string(t.Entity.Name)) + " AS " + table(t)
+		if t.Parent == nil {
+			w.put("\nFROM ", entity)
+			continue
+		}
+		join := "LEFT JOIN "
+		if t.Inner {
+			join = "INNER JOIN "
+		}
+		w.put("\n", join, entity, " ON ")
+		w.byModel(func() { w.on(t) })
+	}
+	if len(l.Where) == 0 {
+		return
+	}
+	w.put("\nWHERE ")
+	w.separated(len(l.Where), " AND ", func(i int) { w.condition(l.Where[i], nil) })
+}
+
+func (w *writer) on(t *metric.Table) {
+	w.separated(len(t.Join.On), " AND ", func(i int) {
+		pair := t.Join.On[i]
+		w.put(column(t.Parent, pair.From), " = ", column(t, pair.To))
+	})
+	for _, c := range t.Filters {
+		w.put(" AND ")
+		w.condition(c, nil)
+	}
+}
+
+func (w *writer) groupBy(keys int) {
+	if keys > 0 {
+		w.put("\nGROUP BY ")
+		w.separated(keys, ", ", func(i int) { w.put(strconv.Itoa(i + 1)) })
+	}
+}
+
+func (w *writer) having(leaf func(*metric.Leaf)) {
+	if len(w.plan.Having) == 0 {
+		return
+	}
+	w.put("\nHAVING ")
+	w.separated(len(w.plan.Having), " AND ", func(i int) { w.condition(w.plan.Having[i], leaf) })
+}
+
+// orderAndLimit prints both always by position, NULLs last in both directions.
+// One row more than the limit is fetched, so that the answer can say whether it was cut.
+func (w *writer) orderAndLimit() {
+	if len(w.plan.Keys) == 0 {
+		w.ordered = len(w.plan.Order) // one row needs no order
+		return
+	}
+	w.put("\nORDER BY ")
+	w.separated(len(w.plan.Order), ", ", func(i int) {
+		o := w.plan.Order[i]
+		dir := " ASC"
+		if o.Desc {
+			dir = " DESC"
+		}
+		w.put(strconv.Itoa(o.Column+1), dir, " NULLS LAST")
+		w.ordered++
+	})
+	if w.plan.Limit > 0 {
+		w.put("\nLIMIT ", strconv.Itoa(w.plan.Limit+1))
+	}
+}
+
+// table is the alias of a table, quoted.
+func table(t *metric.Table) string { return alias("f", t.Number) }
+
+func alias(prefix string, n int) string { return semantic.Quote(fmt.Sprint(prefix, n)) }
+
+func column(t *metric.Table, c semantic.Name) string {
+	return table(t) + "." + semantic.Quote(string(c))
+}

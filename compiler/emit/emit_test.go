@@ -1,0 +1,131 @@
+package emit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"plumbline/compiler/emit"
+	"plumbline/compiler/metric"
+	"plumbline/engine/duck/ducktest"
+	"plumbline/semantic"
+	"plumbline/semantic/semantictest"
+)
+
+// TestGoldens walks testdata. Every file starts with the shop's catalog and no rows.
+//
+//	model             replaces the catalog by a tiny one (see modelOf)
+//	rows <entity>     inserts rows, written as SQL values
+//	ask [flags]       answers a question: its rows, or its refusal
+//	sql [flags]       shows its text, the model's ranges in «», and what was applied
+//	list [flags]      shows what list_metrics would
+//
+// Flags: hide=(entity, entity.field), complete: the subject sees all rows, limit=N: the server's own limit.
+func TestGoldens(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		w := &world{catalog: semantictest.Shop()}
+		w.db = open(t, w.catalog)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.run(t, d) })
+	})
+}
+
+type world struct {
+	catalog *semantic.Catalog
+	db      *ducktest.DB
+}
+
+func (w *world) run(t *testing.T, d *datadriven.TestData) string {
+	switch d.Cmd {
+	case "model":
+		w.catalog = modelOf(t, d.Input)
+		w.db = open(t, w.catalog)
+		return ""
+	case "rows":
+		w.db.Exec(t, "INSERT INTO "+semantic.StorageName(semantic.Name(d.CmdArgs[0].Key))+" VALUES "+d.Input)
+		return ""
+	case "list":
+		return list(t, w.view(d), w)
+	}
+	text, plan, err := w.compile(d.Input, w.view(d), w.options(t, d))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	if d.Cmd == "sql" {
+		return marked(text) + "\n" + applied(plan)
+	}
+	return answer(t, w.db, text)
+}
+
+func (w *world) view(d *datadriven.TestData) view {
+	v := view{w.catalog, map[string]bool{}}
+	for _, arg := range d.CmdArgs {
+		if arg.Key == "hide" {
+			for _, name := range arg.Vals {
+				v.hidden[name] = true
+			}
+		}
+	}
+	return v
+}
+
+func (w *world) options(t *testing.T, d *datadriven.TestData) metric.Options {
+	opts := metric.Options{Now: time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC), Expressions: parsed{w.db}}
+	if d.HasArg("complete") {
+		opts.AllRows = func(semantic.Name) bool { return true }
+	}
+	d.MaybeScanArgs(t, "limit", &opts.DefaultLimit)
+	return opts
+}
+
+func (w *world) compile(question string, v view, opts metric.Options) (emit.Text, *metric.Plan, error) {
+	q, err := metric.Decode([]byte(question))
+	if err != nil {
+		return emit.Text{}, nil, err
+	}
+	plan, err := metric.Build(v, w.catalog, q, opts)
+	if err != nil {
+		return emit.Text{}, nil, err
+	}
+	text, err := emit.SQL(plan)
+	return text, plan, err
+}
+
+// answer gives the rows under their column names.
+func answer(t *testing.T, db *ducktest.DB, text emit.Text) string {
+	var b strings.Builder
+	for i, c := range text.Columns {
+		b.WriteString(strings.Repeat(" | ", min(i, 1)) + c.Name)
+	}
+	b.WriteString("\n")
+	for _, row := range db.Rows(t, text.SQL) {
+		row = strings.NewReplacer("<nil>", "NULL", " 00:00:00 +0000 UTC", "", " +0000 UTC", "", "\t", " | ").Replace(row)
+		b.WriteString(row + "\n")
+	}
+	return b.String()
+}
+
+// marked shows the ranges that the model wrote.
+func marked(text emit.Text) string {
+	var b strings.Builder
+	at := 0
+	for _, s := range text.Model {
+		b.WriteString(text.SQL[at:s.Start] + "«" + text.SQL[s.Start:s.End] + "»")
+		at = s.End
+	}
+	return b.String() + text.SQL[at:]
+}
+
+func applied(p *metric.Plan) string {
+	var b strings.Builder
+	for _, a := range p.Applied {
+		over := ""
+		if a.Overridden {
+			over = " (overridden)"
+		}
+		fmt.Fprintf(&b, "-- %s %s: %s%s\n", a.Origin, a.Entity, a.Text, over)
+	}
+	return b.String()
+}

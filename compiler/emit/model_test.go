@@ -1,0 +1,205 @@
+package emit_test
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
+	"plumbline/engine/duck/ducktest"
+	"plumbline/semantic"
+)
+
+// parsed knows the places of columns in model expressions by parsing them.
+type parsed struct{ parser sqlast.Parser }
+
+func (p parsed) Columns(_ semantic.Name, expr string) ([]metric.Place, error) {
+	tree, _, before, err := sqlast.ParseExpr(context.Background(), p.parser, expr)
+	if err != nil {
+		return nil, err
+	}
+	var out []metric.Place
+	sqlast.Walk(tree, func(n any) bool {
+		if c, ok := n.(*sqlast.ColumnRef); ok {
+			out = append(out, metric.Place{At: int(c.At) - before, Column: semantic.Name(c.Names[0])})
+		}
+		return true
+	})
+	return out, nil
+}
+
+// view shows a whole catalog except what hidden names: entity or entity.field.
+type view struct {
+	catalog *semantic.Catalog
+	hidden  map[string]bool
+}
+
+func (v view) Entity(n semantic.Name) (*resolve.Visible, error) {
+	e := v.catalog.Entity(n)
+	if e == nil || v.hidden[e.Name.Key()] {
+		return nil, nil
+	}
+	vis := &resolve.Visible{Entity: e, Fields: map[string]semantic.Visibility{}}
+	for _, f := range e.Fields {
+		if !v.hidden[e.Name.Key()+"."+f.Name.Key()] {
+			vis.Fields[f.Name.Key()] = f.Visibility
+		}
+	}
+	return vis, nil
+}
+
+func (v view) Names() []string {
+	var out []string
+	for _, e := range v.catalog.Entities {
+		if !v.hidden[e.Name.Key()] {
+			out = append(out, string(e.Name))
+		}
+	}
+	return out
+}
+
+// open makes a database with the catalog's tables, and a view per entity under
+// the entity's own name with its computed dimensions, so that emitted text runs.
+func open(t testing.TB, c *semantic.Catalog) *ducktest.DB {
+	db := ducktest.Open(t, c)
+	for _, e := range c.Entities {
+		cols := "*"
+		for _, d := range e.Dimensions {
+			if d.Expr != "" {
+				cols += ", (" + d.Expr + ") AS " + semantic.Quote(string(d.Name))
+			}
+		}
+		db.Exec(t, "CREATE VIEW "+semantic.Quote(string(e.Name))+" AS SELECT "+cols+" FROM "+semantic.StorageName(e.Name))
+	}
+	return db
+}
+
+// modelOf reads the tiny models of the traps. Indented lines belong to the
+// entity above them; every field is a dimension, every measure a metric.
+//
+//	entity orders time=at
+//	  region varchar
+//	  dim big boolean = total > 100
+//	  measure revenue = sum(total) where status = 'paid' fill 0
+//	  join buyer customers: buyer_id = id complete
+//	  filter fixed live: NOT deleted
+//	metric share = a / b
+//	zone Europe/Copenhagen
+func modelOf(t testing.TB, text string) *semantic.Catalog {
+	var entities []*semantic.Entity
+	var metrics []*semantic.Metric
+	var settings semantic.TimeSettings
+	for _, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if !strings.HasPrefix(line, " ") {
+			switch words[0] {
+			case "entity":
+				e := &semantic.Entity{Name: semantic.Name(words[1])}
+				if len(words) > 2 {
+					e.TimeDimension = semantic.Name(strings.TrimPrefix(words[2], "time="))
+				}
+				entities = append(entities, e)
+			case "metric":
+				metrics = append(metrics, &semantic.Metric{Name: semantic.Name(words[1]), Kind: semantic.RatioMetric,
+					Numerator: semantic.Name(words[3]), Denominator: semantic.Name(words[5])})
+			case "zone":
+				settings.Zone = words[1]
+			case "week":
+				settings.WeekStart = words[1]
+			case "fiscal":
+				settings.FiscalStart, _ = strconv.Atoi(words[1])
+			default:
+				require.Fail(t, "model", line)
+			}
+			continue
+		}
+		e := entities[len(entities)-1]
+		if m := entityLine(t, e, words, strings.TrimSpace(line)); m != nil {
+			metrics = append(metrics, m)
+		}
+	}
+	return semantic.NewCatalog("tiny", entities, metrics, settings)
+}
+
+var (
+	measureLine = regexp.MustCompile(`^measure (\w+) = (\w+)\((.*?)\)(?: where (.*?))?(?: fill (\d+))?$`)
+	joinLine    = regexp.MustCompile(`^join (\w+) (\w+): (\w+) = (\w+)( complete| one_to_one| one_to_many)?$`)
+	filterLine  = regexp.MustCompile(`^filter (\w+) (\w+)(?: on (\w+))?(?: unless (\w+))?(?:: (.*))?$`)
+	allGrains   = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
+)
+
+func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *semantic.Metric {
+	switch words[0] {
+	case "measure":
+		m := measureLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		out := &semantic.Measure{Name: semantic.Name(m[1]), Agg: semantic.Agg(m[2]), Filter: m[4]}
+		if m[5] != "" {
+			n, _ := strconv.Atoi(m[5])
+			out.Fill = &n
+		}
+		if regexp.MustCompile(`^\w+$`).MatchString(m[3]) {
+			out.Field = semantic.Name(m[3])
+		} else if m[3] != "*" {
+			out.Expr = m[3]
+		}
+		e.Measures = append(e.Measures, out)
+		return &semantic.Metric{Name: out.Name, Kind: semantic.SimpleMetric, Entity: e.Name, Measure: out.Name}
+	case "join":
+		m := joinLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		r := &semantic.Relationship{Name: semantic.Name(m[1]), To: semantic.Name(m[2]), Kind: semantic.ManyToOne,
+			On: []semantic.JoinPair{{From: semantic.Name(m[3]), To: semantic.Name(m[4])}}, Complete: m[5] == " complete"}
+		if strings.HasPrefix(m[5], " one") {
+			r.Kind = semantic.RelationshipKind(strings.TrimSpace(m[5]))
+		}
+		e.Relationships = append(e.Relationships, r)
+	case "filter":
+		m := filterLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		f := &semantic.Filter{Kind: semantic.FilterKind(m[1]), Name: semantic.Name(m[2]), Field: semantic.Name(m[3]), Expr: m[5]}
+		if m[4] != "" {
+			f.Unless = []semantic.Name{semantic.Name(m[4])}
+		}
+		e.Filters = append(e.Filters, f)
+	case "dim":
+		typ := semantic.Type(words[2])
+		_, expr, _ := strings.Cut(line, " = ")
+		e.Dimensions = append(e.Dimensions, &semantic.Dimension{Name: semantic.Name(words[1]), Type: typ, Kind: typ.Kind(), Expr: expr, Visibility: semantic.Output})
+	default:
+		field(t, e, words)
+	}
+	return nil
+}
+
+// field reads: name type [visibility] [zone=Z]
+func field(t testing.TB, e *semantic.Entity, words []string) {
+	f := &semantic.Field{Name: semantic.Name(words[0]), Column: words[0], Type: semantic.Type(words[1]), Visibility: semantic.Output}
+	for _, w := range words[2:] {
+		if z, ok := strings.CutPrefix(w, "zone="); ok {
+			f.Zone = z
+			continue
+		}
+		v, ok := semantic.ParseVisibility(w)
+		require.True(t, ok, w)
+		f.Visibility = v
+	}
+	e.Fields = append(e.Fields, f)
+	d := &semantic.Dimension{Name: f.Name, Type: f.Type, Kind: f.Type.Kind(), Field: f.Name, Reads: []semantic.Name{f.Name}, Visibility: f.Visibility}
+	if d.Kind == semantic.KindTime {
+		d.Grains = allGrains
+		if f.Type == "date" {
+			d.Grains = allGrains[3:]
+		}
+	}
+	e.Dimensions = append(e.Dimensions, d)
+}

@@ -1,0 +1,147 @@
+package metric
+
+import (
+	"slices"
+
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// dimensions resolves what the question groups by, once for each fact.
+func (b *builder) dimensions() {
+	for i, ref := range b.q.Dimensions {
+		if slices.ContainsFunc(b.q.Dimensions[:i], func(o DimensionRef) bool {
+			return semantic.Name(o.Name).Key() == semantic.Name(ref.Name).Key() && fold(o.Grain) == fold(ref.Grain)
+		}) {
+			b.refuse(diag.New(diag.RequestMalformed, "dimension %q is asked for twice", ref.Name))
+			continue
+		}
+		places, ok := b.placesOf(ref.Name, semantic.Output)
+		if !ok {
+			continue
+		}
+		operands := make([]Operand, len(b.legs))
+		for j, l := range b.legs {
+			op, err := b.key(l, places[j], ref)
+			if err != nil {
+				b.refuse(err)
+				ok = false
+				break
+			}
+			operands[j] = op
+		}
+		if !ok {
+			continue
+		}
+		key := Key{Grain: fold(ref.Grain), Type: places[0].dim.Type}
+		if key.Grain != "" {
+			key.Type = BucketType(key.Grain)
+		}
+		for j, l := range b.legs {
+			l.Keys = append(l.Keys, operands[j])
+		}
+		b.plan.Keys = append(b.plan.Keys, key)
+		b.spelled = append(b.spelled, ref)
+	}
+	b.label()
+}
+
+func fold(word string) string { return semantic.Name(word).Key() }
+
+// placesOf finds what a spelling means, fact by fact. It must mean the same
+// dimension for all, unless it is metric_time.
+func (b *builder) placesOf(spelling string, least semantic.Visibility) ([]place, bool) {
+	out := make([]place, len(b.legs))
+	for i, l := range b.legs {
+		var err *diag.Error
+		if fold(spelling) == MetricTime {
+			out[i], err = b.timeOf(l, least)
+		} else {
+			out[i], err = b.lookup(l.fact, spelling, l.asked, least)
+		}
+		if err != nil {
+			b.refuse(err)
+			out[i].dim = nil
+		}
+	}
+	if slices.ContainsFunc(out, func(p place) bool { return p.dim == nil }) {
+		return nil, false
+	}
+	for i := 1; i < len(out) && fold(spelling) != MetricTime; i++ {
+		if out[i].dim != out[0].dim {
+			b.refuse(diag.New(diag.MetricAmbiguous, "%q means %s.%s for metric %q, but %s.%s for metric %q", spelling,
+				out[0].path.to.Entity.Name, out[0].dim.Name, b.legs[0].asked, out[i].path.to.Entity.Name, out[i].dim.Name, b.legs[i].asked).
+				WithHint("name a dimension that both have, as entity.dimension; for time use metric_time; or ask the metrics apart"))
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// timeOf is metric_time for one fact.
+func (b *builder) timeOf(l leg, least semantic.Visibility) (place, *diag.Error) {
+	e := l.fact.Entity
+	if e.TimeDimension != "" {
+		if d := b.dimension(l.fact, e.TimeDimension); d != nil {
+			if c, _ := b.class(l.fact, d); c >= least {
+				return place{path{to: l.fact}, d}, nil
+			}
+		}
+	}
+	return place{}, diag.New(diag.MetricDimension, "metric %q has no time dimension of its own", l.asked).
+		WithHint("%s has %s", l.asked, listed(b.reachable(l.fact, least)))
+}
+
+// key is what one fact groups by for one dimension of the question.
+func (b *builder) key(l leg, p place, ref DimensionRef) (Operand, *diag.Error) {
+	op, err := b.operand(l, p, ref.Grain)
+	if err == nil && op.Bucket == nil && (p.dim.Type == "timestamp" || p.dim.Type == "timestamptz" || fold(ref.Name) == MetricTime) {
+		err = diag.New(diag.MetricGrain, "a time dimension is asked at a grain, and %q has none here", ref.Name).
+			WithHint("write {\"name\": %q, \"grain\": ...} with one of %s", ref.Name, listed(p.dim.Grains))
+	}
+	return op, err
+}
+
+// operand places a dimension in a leg. A computed dimension is a column of its
+// entity's relation, as it is for SQL.
+func (b *builder) operand(l leg, p place, grain string) (Operand, *diag.Error) {
+	e := p.path.to.Entity
+	column := p.dim.Name
+	if p.dim.Field != "" {
+		column = p.dim.Field
+	} else if e.Field(p.dim.Name) != nil {
+		return Operand{}, diag.New(diag.UnsupportedAsk, "%q of %q is both a field and a computed dimension", p.dim.Name, e.Name)
+	}
+	var bucket *Bucket
+	if grain != "" {
+		var err *diag.Error
+		if bucket, err = b.bucket(e, p.dim, fold(grain)); err != nil {
+			return Operand{}, err
+		}
+	}
+	return Operand{Table: b.table(l.Leg, p.path), Column: column, Bucket: bucket}, nil
+}
+
+// label names the key columns: as asked; with the grain where one dimension is
+// asked at several; with the entity where a metric has the same name.
+func (b *builder) label() {
+	taken := map[string]bool{}
+	for _, m := range b.plan.Metrics {
+		taken[fold(m.Label)] = true
+	}
+	for i, ref := range b.spelled {
+		name := ref.Name
+		if slices.ContainsFunc(b.spelled, func(o DimensionRef) bool { return fold(o.Name) == fold(name) && o != ref }) {
+			name += "_" + or(fold(ref.Grain), "value")
+		}
+		if taken[fold(name)] {
+			key := b.plan.Legs[0].Keys[i]
+			name = string(key.Table.Entity.Name) + "." + name
+		}
+		if taken[fold(name)] {
+			b.refuse(diag.New(diag.RequestMalformed, "two columns of the answer would be called %q", name))
+		}
+		taken[fold(name)] = true
+		b.plan.Keys[i].Label = name
+	}
+}

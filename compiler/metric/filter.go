@@ -1,0 +1,271 @@
+package metric
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// filteredBy remembers that the caller filters a table, for the model's default
+// and required filters.
+type filteredBy struct {
+	fields    []string // keys of the fields the filter reads
+	dimension string   // its key
+	supplies  bool     // plain comparisons of the bare column with literals
+}
+
+// filters places the question's filters.
+func (b *builder) filters() {
+	for _, f := range b.q.Filters {
+		if i, ok := b.askedMetric(f.Field); ok {
+			b.having(f, i)
+			continue
+		}
+		if m := b.metric(semantic.Name(f.Field)); m != nil && len(b.places(b.legs[0].fact, f.Field)) == 0 {
+			b.refuse(diag.New(diag.MetricFilter, "a filter on a metric needs the metric in the question, and %q is not asked for", f.Field).
+				WithHint("add %q to metrics", m.Name))
+			continue
+		}
+		b.dimensionFilter(f.Field, f.Grain, filterText(f), func(name string, t semantic.Type, tc *Bucket) (Test, *diag.Error) {
+			return test(operandType{name: name, typ: t, time: tc}, f)
+		})
+	}
+}
+
+func (b *builder) askedMetric(name string) (int, bool) {
+	i := slices.IndexFunc(b.asked, func(m *semantic.Metric) bool { return m.Name.Key() == fold(name) })
+	return i, i >= 0
+}
+
+// having places a filter on an asked metric; it applies after aggregation.
+func (b *builder) having(f Filter, i int) {
+	m := &b.plan.Metrics[i]
+	of := operandType{name: m.Label, typ: m.Type}
+	switch {
+	case f.Grain != "":
+		b.refuse(diag.New(diag.MetricGrain, "a grain belongs to a time dimension, and %q is a metric", f.Field).WithHint("leave the grain out"))
+		return
+	case m.Type == "" || m.Type.Kind() == semantic.KindNumber:
+		of.typ = "double" // a count may be compared with 2.5
+	case m.Type == "date":
+		of.time = &Bucket{Type: "date", Stored: utc, Shown: utc}
+	case m.Type.Kind() == semantic.KindTime:
+		b.refuse(diag.New(diag.UnsupportedAsk, "metric %q is a time of day and cannot be filtered by", f.Field))
+		return
+	}
+	t, err := test(of, f)
+	if err != nil {
+		b.refuse(err)
+		return
+	}
+	b.expected, b.placed = b.expected+1, b.placed+1
+	b.plan.Having = append(b.plan.Having, b.condition(Condition{Operand: Operand{Metric: m}, Test: t}))
+	b.plan.Applied = append(b.plan.Applied, AppliedFilter{Origin: OfCaller, Text: filterText(f)})
+}
+
+// dimensionFilter places one filter of the caller in every leg.
+func (b *builder) dimensionFilter(field, grain, text string, make func(string, semantic.Type, *Bucket) (Test, *diag.Error)) {
+	places, ok := b.placesOf(field, semantic.FilterOnly)
+	if !ok {
+		return
+	}
+	b.expected += len(b.legs)
+	for i, l := range b.legs {
+		p := places[i]
+		op, err := b.operand(l, p, grain)
+		if err != nil {
+			b.refuse(err)
+			return
+		}
+		tc := op.Bucket
+		if tc == nil && p.dim.Type.Kind() == semantic.KindTime {
+			col, err := b.timeColumn(p.path.to.Entity, p.dim)
+			if err != nil {
+				b.refuse(err)
+				return
+			}
+			tc = &col
+		}
+		t, err := make(field, p.dim.Type, tc)
+		if err != nil {
+			b.refuse(err)
+			return
+		}
+		l.Where = append(l.Where, b.condition(Condition{Operand: op, Test: t}))
+		b.placed++
+		by := filteredBy{dimension: p.dim.Name.Key(), supplies: grain == "" && p.dim.Field != "" && plain(t)}
+		for _, r := range b.reads(p.path.to.Entity, p.dim) {
+			by.fields = append(by.fields, r.Key())
+		}
+		b.filtered[op.Table] = append(b.filtered[op.Table], by)
+	}
+	b.plan.Applied = append(b.plan.Applied, AppliedFilter{Origin: OfCaller, Entity: places[0].path.to.Entity.Name, Text: text})
+}
+
+// plain reports whether a test is comparisons of its column with literals that
+// rows without a value do not pass: what a required filter accepts.
+func plain(t Test) bool {
+	switch t := t.(type) {
+	case Compare:
+		return t.Op != distinct
+	case In:
+		return !t.Not
+	case All:
+		return !slices.ContainsFunc(t, func(x Test) bool { return !plain(x) })
+	}
+	return false
+}
+
+// timeRanges places the question's time ranges: from <= field < to, and the
+// whole last day when to is a day.
+func (b *builder) timeRanges() {
+	for _, r := range b.q.Time {
+		b.dimensionFilter(r.Field, "", rangeText(r), func(name string, t semantic.Type, tc *Bucket) (Test, *diag.Error) {
+			if tc == nil {
+				return nil, diag.New(diag.MetricFilter, "a time range is on a time dimension, and %q is %s", name, t.Kind()).WithHint("use filters")
+			}
+			return rangeTest(name, *tc, r)
+		})
+	}
+}
+
+func rangeTest(name string, tc Bucket, r TimeRange) (Test, *diag.Error) {
+	var out All
+	var first, last moment
+	for i, end := range []string{r.From, r.To} {
+		if end == "" {
+			continue
+		}
+		m, err := momentOf(name, tc, end)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			first = m
+			out = append(out, Compare{">=", must(tc.literal(m))})
+			continue
+		}
+		last = m
+		if m.day {
+			m = m.nextDay()
+		}
+		out = append(out, Compare{"<", must(tc.literal(m))})
+	}
+	if len(out) == 0 {
+		return nil, diag.New(diag.MetricFilter, "a time range on %q needs from, to or both", name)
+	}
+	if len(out) == 2 && (last.t.Before(first.t) || (last.t.Equal(first.t) && !last.day)) && first.instant == last.instant {
+		return nil, diag.New(diag.MetricFilter, "the time range on %q is empty: it ends before it starts", name).
+			WithHint("from is the first moment kept; a date as to is kept whole")
+	}
+	return out, nil
+}
+
+// must is for moments that momentOf has tried.
+func must(sql string, _ bool) string { return sql }
+
+func rangeText(r TimeRange) string {
+	var parts []string
+	if r.From != "" {
+		parts = append(parts, "from "+r.From)
+	}
+	if r.To != "" {
+		parts = append(parts, "to "+r.To)
+	}
+	return r.Field + " " + strings.Join(parts, " ")
+}
+
+// filterText says a filter as it was understood.
+func filterText(f Filter) string {
+	op, _ := operator(f.Op)
+	field := f.Field
+	if f.Grain != "" {
+		field += " by " + fold(f.Grain)
+	}
+	text := field + " " + op
+	if len(f.Values) > 0 {
+		raw, err := json.Marshal(f.Values)
+		if err != nil {
+			return text
+		}
+		text += " " + string(raw)
+	}
+	if (op == "!=" || op == "not_in") && !slices.Contains(f.Values, nil) {
+		text += " (rows without a value are kept)"
+	}
+	return text
+}
+
+// modelFilters places the model's own filters on every table of the plan, and
+// refuses a table whose required filter the caller does not supply. On a joined
+// entity they stand in ON: its filtered rows are gone, the fact's rows stay.
+func (b *builder) modelFilters() {
+	for _, l := range b.legs {
+		for _, t := range l.Tables {
+			for _, f := range t.Entity.Filters {
+				if f.Kind == semantic.RequiredFilter {
+					b.required(l, t, f)
+					continue
+				}
+				overridden := f.Kind == semantic.DefaultFilter && b.overrides(t, f)
+				b.applied(t, f, overridden)
+				if overridden {
+					continue
+				}
+				expr := b.expr(t, f.Expr)
+				c := b.condition(Condition{Model: &expr})
+				if t.Parent == nil {
+					l.Where = append(l.Where, c)
+				} else {
+					t.Filters = append(t.Filters, c)
+				}
+			}
+		}
+	}
+}
+
+func (b *builder) overrides(t *Table, f *semantic.Filter) bool {
+	return slices.ContainsFunc(b.filtered[t], func(by filteredBy) bool {
+		for _, n := range append([]semantic.Name{f.Field}, f.Unless...) {
+			if n != "" && (by.dimension == n.Key() || slices.Contains(by.fields, n.Key())) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (b *builder) required(l leg, t *Table, f *semantic.Filter) {
+	if slices.ContainsFunc(b.filtered[t], func(by filteredBy) bool { return by.supplies && slices.Contains(by.fields, f.Field.Key()) }) {
+		b.applied(t, f, false)
+		return
+	}
+	name := MetricTime
+	if d := t.Entity.Dimension(t.Entity.TimeDimension); t.Parent != nil || d == nil || d.Field.Key() != f.Field.Key() {
+		name = string(t.Entity.Name) + "." + string(f.Field)
+	}
+	hint := fmt.Sprintf(`add {"field": %q, "op": "=", "values": [...]} to filters`, name)
+	if fd := t.Entity.Field(f.Field); fd != nil && fd.Type.Kind() == semantic.KindTime {
+		hint = fmt.Sprintf(`add {"field": %q, "from": "2024-01-01", "to": "2024-01-31"} to time, with your dates`, name)
+	}
+	b.refuse(diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", t.Entity.Name, f.Field).WithHint("%s", hint))
+}
+
+// applied tells of a model filter once. Its condition is shown only when the
+// subject may filter by all that it reads.
+func (b *builder) applied(t *Table, f *semantic.Filter, overridden bool) {
+	out := AppliedFilter{Origin: FilterOrigin(f.Kind), Entity: t.Entity.Name, Name: f.Name, Text: or(f.Description, string(f.Name)), Overridden: overridden}
+	if f.Expr != "" {
+		vis := b.entity(t.Entity.Name)
+		if !slices.ContainsFunc(b.columns(t.Entity, f.Expr), func(p Place) bool { return vis.Fields[p.Column.Key()] < semantic.FilterOnly }) {
+			out.Text = f.Expr
+		}
+	}
+	if !slices.Contains(b.plan.Applied, out) {
+		b.plan.Applied = append(b.plan.Applied, out)
+	}
+}

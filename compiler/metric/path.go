@@ -1,0 +1,302 @@
+package metric
+
+import (
+	"slices"
+	"strings"
+
+	"plumbline/compiler/resolve"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// maxPaths bounds the search in models whose relationships cross a lot.
+const maxPaths = 5000
+
+// path leads from a fact to an entity over relationships of which each row
+// meets at most one partner. The empty path is the fact itself.
+type path struct {
+	roles []*semantic.Relationship
+	to    *resolve.Visible
+}
+
+// key tells paths of one fact apart.
+func (p path) key() string {
+	var b strings.Builder
+	for _, r := range p.roles {
+		b.WriteString("." + r.Name.Key())
+	}
+	return b.String()
+}
+
+func (p path) step(r *semantic.Relationship, to *resolve.Visible) path {
+	return path{roles: append(slices.Clone(p.roles), r), to: to}
+}
+
+// follow gives the entity a to-one relationship leads to, nil when the subject
+// may not use it: both its sides must be there.
+func (s *scope) follow(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
+	if r.Kind == semantic.OneToMany {
+		return nil
+	}
+	to := s.entity(r.To)
+	if to == nil {
+		return nil
+	}
+	for _, pair := range r.On {
+		if !present(from, pair.From) || !present(to, pair.To) {
+			return nil
+		}
+	}
+	return to
+}
+
+// reach gives every path from a fact that meets no entity twice, the nearest
+// first. Longer round trips must be spelled as role paths.
+func (s *scope) reach(fact *resolve.Visible) []path {
+	key := fact.Entity.Name.Key()
+	if found, ok := s.paths[key]; ok {
+		return found
+	}
+	found := []path{{to: fact}}
+	for i := 0; i < len(found); i++ {
+		from := found[i]
+		for _, r := range from.to.Entity.Relationships {
+			to := s.follow(from.to, r)
+			if to == nil || to == fact || visits(from, to.Entity.Name) {
+				continue
+			}
+			if len(found) == maxPaths {
+				s.fail(diag.New(diag.UnsupportedAsk, "more than %d paths lead away from %q", maxPaths, fact.Entity.Name))
+				return found
+			}
+			found = append(found, from.step(r, to))
+		}
+	}
+	s.paths[key] = found
+	return found
+}
+
+func visits(p path, n semantic.Name) bool {
+	return slices.ContainsFunc(p.roles, func(r *semantic.Relationship) bool { return r.To.Key() == n.Key() })
+}
+
+// place is one dimension as a fact reaches it.
+type place struct {
+	path path
+	dim  *semantic.Dimension
+}
+
+// places gives everything that a spelling can mean from a fact: a dimension of
+// any entity in reach, entity.dimension, a role path, or a role path behind the
+// fact's own name.
+func (s *scope) places(fact *resolve.Visible, spelling string) []place {
+	qualifier, name := splitLast(spelling)
+	var out []place
+	add := func(p path) {
+		d := s.dimension(p.to, semantic.Name(name))
+		if d != nil && !slices.ContainsFunc(out, func(o place) bool { return o.path.key() == p.key() }) {
+			out = append(out, place{p, d})
+		}
+	}
+	for _, p := range s.reach(fact) {
+		if qualifier == "" || semantic.Name(qualifier).Key() == p.to.Entity.Name.Key() {
+			add(p)
+		}
+	}
+	if p, ok := s.rolePath(fact, qualifier); ok && qualifier != "" {
+		add(p)
+	}
+	self := fact.Entity.Name.Key() + "."
+	if rest, ok := strings.CutPrefix(semantic.Name(qualifier).Key(), self); ok {
+		if p, ok := s.rolePath(fact, rest); ok {
+			add(p)
+		}
+	}
+	return out
+}
+
+func splitLast(spelling string) (qualifier, name string) {
+	if i := strings.LastIndexByte(spelling, '.'); i >= 0 {
+		return spelling[:i], spelling[i+1:]
+	}
+	return "", spelling
+}
+
+func (s *scope) rolePath(fact *resolve.Visible, roles string) (path, bool) {
+	p := path{to: fact}
+	for _, role := range strings.Split(roles, ".") {
+		i := slices.IndexFunc(p.to.Entity.Relationships, func(r *semantic.Relationship) bool {
+			return r.Name.Key() == semantic.Name(role).Key()
+		})
+		if i < 0 {
+			return path{}, false
+		}
+		r := p.to.Entity.Relationships[i]
+		to := s.follow(p.to, r)
+		if to == nil {
+			return path{}, false
+		}
+		p = p.step(r, to)
+	}
+	return p, true
+}
+
+// spell gives the shortest name under which a fact reaches a place and nothing else.
+func (s *scope) spell(fact *resolve.Visible, p place) string {
+	dim := string(p.dim.Name)
+	roles := make([]string, 0, len(p.path.roles)+2)
+	for _, r := range p.path.roles {
+		roles = append(roles, string(r.Name))
+	}
+	full := strings.Join(append(roles, dim), ".")
+	for _, try := range []string{dim, string(p.path.to.Entity.Name) + "." + dim, full} {
+		if len(s.places(fact, try)) == 1 {
+			return try
+		}
+	}
+	return string(fact.Entity.Name) + "." + full
+}
+
+// reachable spells the dimensions of a fact that callers may group by (or only
+// filter by, when least says so), the nearest first.
+func (s *scope) reachable(fact *resolve.Visible, least semantic.Visibility) []string {
+	var out []string
+	for _, p := range s.reach(fact) {
+		for _, d := range p.to.Entity.Dimensions {
+			if c, ok := s.class(p.to, d); ok && c >= least {
+				out = append(out, s.spell(fact, place{p, d}))
+			}
+		}
+	}
+	return out
+}
+
+// lookup finds the one place a spelling means from a fact. asked names the
+// metric for the message.
+func (s *scope) lookup(fact *resolve.Visible, spelling, asked string, least semantic.Visibility) (place, *diag.Error) {
+	found := s.places(fact, spelling)
+	switch len(found) {
+	case 0:
+		return place{}, s.unplaced(fact, spelling, asked, least)
+	case 1:
+		if c, _ := s.class(found[0].path.to, found[0].dim); c < least {
+			return place{}, diag.New(diag.ResolveUse, "dimension %q may be filtered by, but not grouped by", spelling).
+				WithHint("group %s by one of %s", asked, listed(s.reachable(fact, least)))
+		}
+		return found[0], nil
+	}
+	spelled := make([]string, len(found))
+	for i, p := range found {
+		spelled[i] = s.spell(fact, p)
+	}
+	return place{}, diag.New(diag.MetricAmbiguous, "from metric %q, %q means more than one thing", asked, spelling).
+		WithHint("say which: %s", strings.Join(spelled, " or "))
+}
+
+// unplaced says why a fact has no place for a dimension: it does not exist, it
+// lies behind a to-many relationship, or nothing leads there.
+func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least semantic.Visibility) *diag.Error {
+	reach := s.reachable(fact, least)
+	owners := s.owners(spelling)
+	if len(owners) == 0 {
+		_, name := splitLast(spelling)
+		return diag.New(diag.MetricUnknown, "no dimension %q for metric %q", spelling, asked).
+			Suggest(append(nearest(spelling, reach), nearest(name, lastParts(reach))...)...).
+			WithHint("%s has %s", asked, listed(reach))
+	}
+	hint := asked + " has " + listed(reach)
+	if metrics := s.metricsBy(spelling); len(metrics) > 0 {
+		hint += "; " + spelling + " goes with " + listed(metrics)
+	}
+	if s.connected(fact, owners) {
+		return diag.New(diag.MetricFanOut, "metric %q cannot be split by %q: that lies behind a to-many relationship, so its rows would count several times", asked, spelling).
+			WithHint("%s", hint)
+	}
+	return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q", asked, spelling).WithHint("%s", hint)
+}
+
+func lastParts(spelled []string) []string {
+	var out []string
+	for _, x := range spelled {
+		if q, _ := splitLast(x); q == "" {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// owners are the visible entities that have the spelled dimension. It looks at
+// the whole catalog: for errors only.
+func (s *scope) owners(spelling string) []*resolve.Visible {
+	qualifier, name := splitLast(spelling)
+	var out []*resolve.Visible
+	for _, n := range s.view.Names() {
+		vis := s.entity(semantic.Name(n))
+		if vis != nil && s.dimension(vis, semantic.Name(name)) != nil &&
+			(qualifier == "" || vis.Entity.Name.Key() == semantic.Name(qualifier).Key()) {
+			out = append(out, vis)
+		}
+	}
+	return out
+}
+
+// metricsBy names metrics that can be split by a spelling.
+func (s *scope) metricsBy(spelling string) []string {
+	var out []string
+	for _, m := range s.catalog.Metrics {
+		if !s.answerable(m, nil) {
+			continue
+		}
+		if !slices.ContainsFunc(s.facts(m), func(f *resolve.Visible) bool { return len(s.places(f, spelling)) != 1 }) {
+			out = append(out, string(m.Name))
+		}
+	}
+	return out
+}
+
+// connected reports whether relationships, walked either way, lead from a fact
+// to one of the entities.
+func (s *scope) connected(fact *resolve.Visible, to []*resolve.Visible) bool {
+	edges := map[string][]string{}
+	for _, n := range s.view.Names() {
+		vis := s.entity(semantic.Name(n))
+		if vis == nil {
+			continue
+		}
+		for _, r := range vis.Entity.Relationships {
+			a, b := vis.Entity.Name.Key(), r.To.Key()
+			if s.entity(r.To) != nil {
+				edges[a], edges[b] = append(edges[a], b), append(edges[b], a)
+			}
+		}
+	}
+	seen := map[string]bool{fact.Entity.Name.Key(): true}
+	queue := []string{fact.Entity.Name.Key()}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if slices.ContainsFunc(to, func(v *resolve.Visible) bool { return v.Entity.Name.Key() == at }) {
+			return true
+		}
+		for _, next := range edges[at] {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return false
+}
+
+// maxListed bounds the names in a hint.
+const maxListed = 12
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
+}
