@@ -9,8 +9,11 @@ export CGO_ENABLED := 1
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 20s
 
-# Packages with datadriven goldens; all of them know the flag -rewrite.
-GOLDEN = $(sort $(patsubst %/,./%,$(dir $(shell grep -rl --include='*_test.go' cockroachdb/datadriven .))))
+# Packages with datadriven goldens know the flag -rewrite; scripts and whatever
+# else is written down look at UPDATE_GOLDEN.
+folders = $(sort $(patsubst %/,%,$(dir $(shell grep -rl --include='*_test.go' $(1) .))))
+GOLDEN = $(call folders,cockroachdb/datadriven)
+SCRIPTS = $(filter-out $(GOLDEN),$(call folders,UPDATE_GOLDEN))
 
 help: ## list the targets
 	@grep -hE '^[a-z][a-z-]*:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,7 +48,8 @@ opa: ## format, check and test the policies with the stock opa command
 	go tool opa test rego
 
 golden: ## write all goldens and the pages of docs/errors anew
-	go test $(GOLDEN) -rewrite
+	UPDATE_GOLDEN=1 go test $(GOLDEN) -rewrite
+	$(if $(SCRIPTS),UPDATE_GOLDEN=1 go test $(SCRIPTS))
 
 golden-clean: ## fail if writing the goldens anew changes a file
 	@state() { git diff; git ls-files -o --exclude-standard; }; before=$$(state); $(MAKE) golden; \

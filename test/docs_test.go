@@ -138,10 +138,23 @@ func checkDecisions(t tree) []string {
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
+// named are documents that other texts name.
+var named = regexp.MustCompile(`\bdocs/[a-z0-9_./-]+\.md\b`)
+
 // checkLinks wants every relative link in Markdown to lead to a file, or to a
-// folder with files.
+// folder with files, and every document that code names to exist.
 func checkLinks(t tree) []string {
 	var out []string
+	for _, file := range t.paths("") {
+		if path.Ext(file) == ".md" || within(file, "test") {
+			continue
+		}
+		for _, m := range slices.Compact(named.FindAllString(string(t[file]), -1)) {
+			if !t.exists(m) {
+				out = append(out, fmt.Sprintf("%s: names %s, which does not exist", file, m))
+			}
+		}
+	}
 	for _, file := range t.paths(".md") {
 		for _, m := range link.FindAllStringSubmatch(string(t[file]), -1) {
 			target, err := url.Parse(m[1])
@@ -198,6 +211,45 @@ func checkTargets(t tree) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+var (
+	commandUse  = regexp.MustCompile("(?:bin/|`)plumbline +([a-z]+)")
+	commandName = regexp.MustCompile(`\bname:"([a-z]+)"`)
+)
+
+// checkCommands wants every command that a document shows to be one of the
+// command line: a field with the tag cmd in cmd/plumbline.
+func checkCommands(t tree) []string {
+	known := map[string]bool{"help": true}
+	for _, file := range t.goFiles() {
+		if path.Dir(file) != "cmd/plumbline" || isTest(file) {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, t[file], parser.SkipObjectResolution)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok && f.Tag != nil && strings.Contains(f.Tag.Value, `cmd:""`) {
+				name := strings.ToLower(f.Names[0].Name)
+				if m := commandName.FindStringSubmatch(f.Tag.Value); m != nil {
+					name = m[1]
+				}
+				known[name] = true
+			}
+			return true
+		})
+	}
+	var out []string
+	for _, file := range append(t.paths(".md"), "Makefile") {
+		for _, m := range commandUse.FindAllStringSubmatch(string(t[file]), -1) {
+			if !known[m[1]] {
+				out = append(out, fmt.Sprintf("%s: plumbline has no command %q", file, m[1]))
+			}
+		}
+	}
+	return out
 }
 
 var snippet = regexp.MustCompile("(?s)<!-- from ([^ ]+) -->\\s*```[a-z]*\n(.*?)```")

@@ -31,7 +31,7 @@ var forbidden = []arrow{
 	{"compiler", "policy sources engine mcp cmd", "a question is compiled without knowing who asks or where rows come from"},
 	{"compiler", "semantic/load semantic/schema", "the compiler reads the catalog, never the models' text"},
 	{"compiler/sqlast", "compiler/resolve compiler/metric compiler/emit", "the tree knows nothing about meaning"},
-	{"compiler/emit", "compiler/resolve", "a plan is printed as it was made; names are bound afterwards, by the one path both doors share"},
+	{"compiler/resolve", "compiler/metric compiler/emit", "a text is bound without knowing how it was made, so both doors share one path"},
 	{"compiler/metric", "compiler/emit", "a plan is made without knowing how it is printed"},
 	{"policy", "sources engine mcp cmd", "a decision does not depend on how rows are fetched or shown"},
 	{"policy", "semantic/load semantic/schema", "a decision reads the catalog, never the models' text"},

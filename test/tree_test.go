@@ -37,6 +37,7 @@ var checks = map[string]func(tree) []string{
 	"decisions":   checkDecisions,
 	"links":       checkLinks,
 	"targets":     checkTargets,
+	"commands":    checkCommands,
 	"snippets":    checkSnippets,
 	"error-pages": checkErrorPages,
 	"lengths":     checkLengths,
