@@ -1,0 +1,33 @@
+package prove
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEnclosingSkipsWhatIsNoBracket(t *testing.T) {
+	for text, want := range map[string]string{
+		`SELECT (a @)`:                          `a @`,
+		`(a (b) @ (c))`:                         `a (b) @ (c)`,
+		`(a ')' @)`:                             `a ')' @`,
+		`(a 'it''s )' @)`:                       `a 'it''s )' @`,
+		`(a E'\') ' @)`:                         `a E'\') ' @`,
+		`(a e'\') ' @)`:                         `a e'\') ' @`,
+		`(type'\' @)`:                           `type'\' @`,
+		`(a ")""" @)`:                           `a ")""" @`,
+		`(a $$ ) $$ @)`:                         `a $$ ) $$ @`,
+		`(a $q$ ) $$ ) $q$ @)`:                  `a $q$ ) $$ ) $q$ @`,
+		`(a $1 @ $2)`:                           `a $1 @ $2`,
+		"(a -- )\n @)":                          "a -- )\n @",
+		`(a /* ) /* ) */ ) */ @)`:               `a /* ) /* ) */ ) */ @`,
+		`@ (a)`:                                 ``,
+		`(a) @`:                                 ``,
+		`(@`:                                    ``,
+		`) @ (`:                                 ``,
+		`(SELECT 1 FROM x WHERE y IN (1, 2) @)`: `SELECT 1 FROM x WHERE y IN (1, 2) @`,
+	} {
+		require.Equal(t, want, enclosing(text, strings.IndexByte(text, '@')), text)
+	}
+}
