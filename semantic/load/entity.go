@@ -1,0 +1,299 @@
+package load
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+func (b *builder) entity(n node, label string, raw rawEntity) *semantic.Entity {
+	e := &semantic.Entity{
+		Name: nameOf(label), Description: raw.Description, Grain: raw.Grain,
+		Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
+	}
+	e.Source = b.source(n.child("source"), raw.Source)
+	for _, name := range n.child("fields").scope(slices.Collect(maps.Keys(raw.Fields)), "field") {
+		e.Fields = append(e.Fields, b.field(n.child("fields", name), name, raw.Fields[name]))
+	}
+	for _, name := range n.child("dimensions").scope(slices.Collect(maps.Keys(raw.Dimensions)), "dimension") {
+		e.Dimensions = append(e.Dimensions, b.dimension(n.child("dimensions", name), e, name, raw.Dimensions[name]))
+	}
+	for _, name := range n.child("measures").scope(slices.Collect(maps.Keys(raw.Measures)), "measure") {
+		e.Measures = append(e.Measures, b.measure(n.child("measures", name), e, name, raw.Measures[name]))
+	}
+	for _, name := range n.child("relationships").scope(slices.Collect(maps.Keys(raw.Relationships)), "relationship") {
+		e.Relationships = append(e.Relationships, relationship(n.child("relationships", name), e, name, raw.Relationships[name]))
+	}
+	for _, name := range n.child("filters").scope(slices.Collect(maps.Keys(raw.Filters)), "filter") {
+		e.Filters = append(e.Filters, b.filter(n.child("filters", name), e, name, raw.Filters[name]))
+	}
+	for i, name := range raw.PrimaryKey {
+		n.child("primary_key", strconv.Itoa(i)).fieldOf(e, name)
+	}
+	e.PrimaryKey = namesOf(raw.PrimaryKey)
+	e.TimeDimension = nameOf(raw.TimeDimension)
+	n.child("time_dimension").timeDimension(e, raw.TimeDimension)
+	if len(raw.Fields) == 0 && raw.Grain != "" {
+		n.invalid("entity %q has no fields", label)
+	}
+	return e
+}
+
+// fieldOf finds the field of e that the value of n names, and refuses when there is none.
+func (n node) fieldOf(e *semantic.Entity, name string) *semantic.Field {
+	if name == "" {
+		return nil
+	}
+	f, ok := find(e.Fields, name, fieldName)
+	if !ok {
+		n.unknown("field", name, fmt.Sprintf(" in entity %q", e.Name), texts(e.Fields, fieldName))
+	}
+	return f
+}
+
+func (n node) timeDimension(e *semantic.Entity, name string) {
+	if name == "" {
+		return
+	}
+	d, ok := find(e.Dimensions, name, dimensionName)
+	switch {
+	case !ok:
+		n.unknown("dimension", name, fmt.Sprintf(" in entity %q", e.Name), texts(e.Dimensions, dimensionName))
+	case d.Type != "" && d.Kind != semantic.KindTime:
+		n.invalid("the time dimension of entity %q must be a date or timestamp; %q is %s", e.Name, name, d.Type)
+	}
+}
+
+var formats = map[string]string{".csv": "csv", ".parquet": "parquet", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+
+func (b *builder) source(n node, raw rawSourceRef) semantic.SourceRef {
+	s := semantic.SourceRef{Source: nameOf(raw.Source), Path: raw.Path, Format: raw.Format, Hive: raw.Hive}
+	if b.workspace != nil && raw.Source != "" && b.workspace.Source(s.Source) == nil {
+		known := texts(b.workspace.Sources, func(s semantic.SourceSpec) semantic.Name { return s.Name })
+		n.child("source").unknown("source", raw.Source, " in "+ConfigFile, known)
+	}
+	if raw.Path == "" {
+		return s
+	}
+	if !fs.ValidPath(raw.Path) || strings.ContainsAny(raw.Path, "\\\x00") {
+		n.child("path").invalid("path must be a path below the root of its source, with slashes and without ..")
+	}
+	if s.Format == "" {
+		if s.Format = formats[strings.ToLower(path.Ext(raw.Path))]; s.Format == "" {
+			n.child("path").refuse(diag.New(diag.ModelInvalid, "the ending of path does not tell its format").WithHint("add format: csv, parquet or ndjson"))
+		}
+	}
+	if raw.Hive && !strings.Contains(raw.Path, "=") {
+		n.child("hive").invalid("hive needs folders key=value in path, for example orders/month=*/part.parquet")
+	}
+	return s
+}
+
+func (b *builder) field(n node, label string, raw rawField) *semantic.Field {
+	f := &semantic.Field{
+		Name: nameOf(label), Column: raw.Column, Type: b.typeOf(n.child("type"), raw.Type), Description: raw.Description,
+		Visibility: visibility(raw.Visibility), JoinDomain: raw.JoinDomain, Zone: raw.Zone,
+		Tags: raw.Tags, Synonyms: raw.Synonyms, Samples: raw.Samples, Pos: n.label(),
+	}
+	if f.Column == "" {
+		f.Column = label // as it is written, since the source's name need not be NFC
+	}
+	n.zone(raw.Zone)
+	if raw.Zone != "" && f.Type != "" && f.Type != "timestamp" {
+		n.child("zone").invalid("only a timestamp has a zone; field %q is %s", label, f.Type)
+	}
+	return f
+}
+
+// visibility reads a class; left out it is output, and what CUE refused is private.
+func visibility(word string) semantic.Visibility {
+	if word == "" {
+		return semantic.Output
+	}
+	v, _ := semantic.ParseVisibility(word)
+	return v
+}
+
+var decimal = regexp.MustCompile(`^decimal\((\d+),(\d+)\)$`)
+
+// typeOf checks a type; "" when there is none, or none that CUE let pass.
+func (b *builder) typeOf(n node, text string) semantic.Type {
+	if !slices.Contains(plainTypes, text) && !decimal.MatchString(text) {
+		return ""
+	}
+	if m := decimal.FindStringSubmatch(text); m != nil {
+		width, _ := strconv.Atoi(m[1]) // digits, as matched
+		scale, _ := strconv.Atoi(m[2])
+		if width < 1 || width > 38 || scale > width {
+			n.invalid("decimal(p,s) has p from 1 to 38 and s at most p")
+		}
+	}
+	return semantic.Type(text)
+}
+
+var plainTypes = strings.Fields(`boolean tinyint smallint integer bigint hugeint float double varchar
+	date time timestamp timestamptz interval uuid json blob`)
+
+func (b *builder) dimension(n node, e *semantic.Entity, label string, raw rawDimension) *semantic.Dimension {
+	d := &semantic.Dimension{
+		Name: nameOf(label), Description: raw.Description, Type: b.typeOf(n.child("type"), raw.Type),
+		Field: nameOf(raw.Field), Expr: raw.Expr, Visibility: visibility(raw.Visibility),
+		Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
+	}
+	switch {
+	case raw.Field != "" && raw.Expr != "":
+		n.child("expr").invalid("a dimension has field or expr, not both")
+	case raw.Field != "":
+		if f := n.child("field").fieldOf(e, raw.Field); f != nil {
+			n.plain(d, f)
+		}
+	case raw.Expr != "":
+		d.ExprPos = b.places.text(n.child("expr").path)
+		if raw.Type == "" {
+			n.invalid("a dimension with expr states its type; %q has none", label)
+		}
+	case raw.Description != "":
+		n.invalid("a dimension has a field or an expr; %q has neither", label)
+	}
+	d.Kind = d.Type.Kind()
+	if d.Type != "" && raw.Kind != "" && raw.Kind != string(d.Kind) {
+		n.child("kind").invalid("the kind of %s is %s", d.Type, d.Kind)
+	}
+	n.grains(d, raw.Grains)
+	if f := alike(e.Fields, label, fieldName); f != nil && f.Name != d.Field {
+		b.errs = append(n.b.errs, diag.New(diag.ModelDuplicate, "dimension %q has the name of a field that it does not stand for", label).At(d.Pos))
+	}
+	return d
+}
+
+// plain completes a dimension that is a field.
+func (n node) plain(d *semantic.Dimension, f *semantic.Field) {
+	d.Reads = []semantic.Name{f.Name}
+	d.Visibility = min(d.Visibility, f.Visibility)
+	if d.Type != "" && f.Type != "" && d.Type != f.Type {
+		n.child("type").invalid("a dimension has the type of its field, which is %s", f.Type)
+	}
+	d.Type = f.Type
+}
+
+var dayGrains = []string{"day", "week", "month", "quarter", "year"}
+
+// grainsOf gives the grains that a type has, finest first.
+func grainsOf(t semantic.Type) []string {
+	switch t {
+	case "date":
+		return slices.Clone(dayGrains)
+	case "timestamp", "timestamptz":
+		return append([]string{"hour"}, dayGrains...)
+	}
+	return nil
+}
+
+func (n node) grains(d *semantic.Dimension, declared []string) {
+	has := grainsOf(d.Type)
+	if len(declared) == 0 || d.Type == "" {
+		d.Grains = has
+		return
+	}
+	for i, g := range declared {
+		at := n.child("grains", strconv.Itoa(i))
+		switch {
+		case has == nil:
+			at.invalid("only a date or timestamp has grains; %q is %s", d.Name, d.Type)
+		case !slices.Contains(has, g):
+			at.invalid("a %s has no grain %q; it has %s", d.Type, g, strings.Join(has, ", "))
+		case slices.Contains(declared[:i], g):
+			at.invalid("grain %q is listed twice", g)
+		}
+	}
+	d.Grains = slices.DeleteFunc(has, func(g string) bool { return !slices.Contains(declared, g) })
+}
+
+func (b *builder) measure(n node, e *semantic.Entity, label string, raw rawMeasure) *semantic.Measure {
+	m := &semantic.Measure{
+		Name: nameOf(label), Description: raw.Description, Agg: semantic.Agg(raw.Agg), Field: nameOf(raw.Field), Expr: raw.Expr,
+		Filter: raw.Filter, Fill: raw.Fill, Unit: raw.Unit, Format: raw.Format, Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
+	}
+	if raw.Expr != "" {
+		m.ExprPos = b.places.text(n.child("expr").path)
+	}
+	if raw.Filter != "" {
+		m.FilterPos = b.places.text(n.child("filter").path)
+	}
+	f := n.child("field").fieldOf(e, raw.Field)
+	n.aggregate(m, f)
+	if alike(e.Fields, label, fieldName) != nil || alike(e.Dimensions, label, dimensionName) != nil {
+		b.errs = append(b.errs, diag.New(diag.ModelDuplicate, "measure %q has the name of a field or dimension of entity %q", label, e.Name).At(m.Pos))
+	}
+	return m
+}
+
+// aggregate checks that the aggregate fits what it is given.
+func (n node) aggregate(m *semantic.Measure, f *semantic.Field) {
+	none := m.Field == "" && m.Expr == ""
+	kind := semantic.KindNumber
+	if f != nil && f.Type != "" {
+		kind = f.Type.Kind()
+	}
+	switch {
+	case m.Field != "" && m.Expr != "":
+		n.child("expr").invalid("a measure has field or expr, not both")
+	case none && m.Agg != semantic.Count && m.Agg != "":
+		n.invalid("%s needs a field or an expr; measure %q has neither", m.Agg, m.Name)
+	case (m.Agg == semantic.Sum || m.Agg == semantic.Avg) && kind != semantic.KindNumber:
+		n.child("agg").invalid("%s needs a number; field %q is %s", m.Agg, f.Name, f.Type)
+	case (m.Agg == semantic.Min || m.Agg == semantic.Max) && kind == semantic.KindOther:
+		n.child("agg").invalid("%s needs values that have an order; field %q is %s", m.Agg, f.Name, f.Type)
+	}
+	if m.Fill != nil && (m.Agg == semantic.Avg || m.Agg == semantic.Min || m.Agg == semantic.Max) {
+		n.child("fill").invalid("fill stands for groups without rows, and %s of no rows is no number", m.Agg)
+	}
+}
+
+func (b *builder) filter(n node, e *semantic.Entity, label string, raw rawFilter) *semantic.Filter {
+	f := &semantic.Filter{
+		Name: nameOf(label), Description: raw.Description, Kind: semantic.FilterKind(raw.Kind), Field: nameOf(raw.Field),
+		Expr: raw.Expr, Unless: namesOf(raw.Unless), Pos: n.label(),
+	}
+	if raw.Expr != "" {
+		f.ExprPos = b.places.text(n.child("expr").path)
+	}
+	field := n.child("field").fieldOf(e, raw.Field)
+	for i, name := range raw.Unless {
+		n.child("unless", strconv.Itoa(i)).fieldOf(e, name)
+	}
+	must := func(part, text string, wanted bool) {
+		switch {
+		case wanted && text == "":
+			n.invalid("a %s filter needs %s; %q has none", f.Kind, part, label)
+		case !wanted && text != "":
+			n.child(part).invalid("a %s filter has no %s", f.Kind, part)
+		}
+	}
+	switch f.Kind {
+	case semantic.FixedFilter:
+		must("field", raw.Field, false)
+		must("expr", raw.Expr, true)
+	case semantic.RequiredFilter:
+		must("field", raw.Field, true)
+		must("expr", raw.Expr, false)
+	case semantic.DefaultFilter:
+		must("field", raw.Field, true)
+		must("expr", raw.Expr, true)
+	}
+	if f.Kind != semantic.DefaultFilter && len(raw.Unless) > 0 {
+		n.child("unless").invalid("only a default filter has unless")
+	}
+	if field != nil && field.Visibility < semantic.FilterOnly && f.Kind != semantic.FixedFilter {
+		n.child("field").invalid("a %s filter is about a field that callers may filter; %q is %s", f.Kind, field.Name, field.Visibility)
+	}
+	return f
+}
