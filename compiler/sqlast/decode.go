@@ -260,7 +260,65 @@ func (d *decoder) selectNode(o *object, base QueryBase) Query {
 		}
 		q.GroupSets = append(q.GroupSets, set)
 	}
+	d.placeStar(q)
 	return q
+}
+
+// placeStar gives the star that FROM t does not write the place of its FROM.
+func (d *decoder) placeStar(q *SelectNode) {
+	if len(q.Select) != 1 {
+		return
+	}
+	s, ok := q.Select[0].(*Star)
+	if !ok || s.At != 0 {
+		return
+	}
+	s.At = NoOffset
+	at, out := firstPlace(q.From)
+	if b, ok := blockAt(d.text, at, out); ok && is(d.text, b.toks, b.first, "from") {
+		s.At = Offset(b.toks[b.first].Start)
+	}
+}
+
+// firstPlace gives the place of the first node of a FROM clause that has one,
+// and how many queries of the text stand round it. A join in brackets is a query
+// in the tree only; unlike a query of the text it has a place.
+func firstPlace(from TableRef) (at Offset, out int) {
+	at = NoOffset
+	Walk(from, func(n any) bool {
+		if at != NoOffset {
+			return false
+		}
+		switch n := n.(type) {
+		case TableRef:
+			at = Ref(n).At
+		case Expr:
+			at = Meta(n).At
+		}
+		if s, ok := n.(*SubqueryRef); ok && at == NoOffset {
+			at, out = firstOfQuery(s.Query)
+			return false
+		}
+		return at == NoOffset
+	})
+	return at, out
+}
+
+// firstOfQuery is firstPlace for a sub-query: one query further in.
+func firstOfQuery(q Query) (at Offset, out int) {
+	if s, ok := q.(*SelectNode); ok {
+		for _, e := range s.Select {
+			if place := Meta(e).At; place != NoOffset {
+				return place, 1
+			}
+		}
+		at, out = firstPlace(s.From)
+		return at, out + 1
+	}
+	if s, ok := q.(*SetOperation); ok && len(Base(q).CTEs) == 0 {
+		return firstOfQuery(s.Children[0])
+	}
+	return NoOffset, 0
 }
 
 func (d *decoder) setOperation(o *object, base QueryBase) Query {

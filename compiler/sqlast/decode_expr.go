@@ -164,7 +164,8 @@ func (d *decoder) caseExpr(o *object, b ExprBase) Expr {
 }
 
 // star sorts EXCLUDE, REPLACE and RENAME by name: DuckDB keeps them unordered.
-// A star that is not written (FROM t) has place 0 there, where none can stand.
+// A star that is not written has place 0 there, where none can stand; selectNode
+// finds its own.
 func (d *decoder) star(o *object, b ExprBase) Expr {
 	s := &Star{ExprBase: b, Relation: o.str("relation_name"), Exclude: o.set("exclude_list"),
 		QualifiedExclude: objects(o, "qualified_exclude_list", "qualified name", qualifiedName),
@@ -178,9 +179,6 @@ func (d *decoder) star(o *object, b ExprBase) Expr {
 			return Rename{from, o.str("value")}
 		}),
 		Columns: o.boolean("columns"), Expr: d.optional(o.get("expr"))}
-	if s.At == 0 {
-		s.At = NoOffset
-	}
 	slices.SortFunc(s.QualifiedExclude, compareNames)
 	slices.SortFunc(s.Replace, func(a, b Named) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.Rename, func(a, b Rename) int { return compareNames(a.From, b.From) })

@@ -91,7 +91,8 @@ func namePart(text string, toks []Token, i int, first bool) (string, bool) {
 }
 
 // StarSpan gives the span of the star expression at a Star's place: its
-// qualifier, the star, and EXCLUDE, REPLACE and RENAME; or COLUMNS(...).
+// qualifier, the star, and EXCLUDE, REPLACE and RENAME; or COLUMNS(...). For a
+// star that is not written the span is empty and stands before its FROM.
 func StarSpan(text string, at Offset) (start, end int, err error) {
 	fail := func() (int, int, error) {
 		return 0, 0, diag.New(diag.BugSplice, "no star stands where the tree says").At(diag.PosAt("", text, int(at)))
@@ -101,6 +102,9 @@ func StarSpan(text string, at Offset) (start, end int, err error) {
 		return fail()
 	}
 	start = toks[i].Start
+	if is(text, toks, i, "from") && !is(text, toks, i+1, ".") {
+		return start, start, nil
+	}
 	if is(text, toks, i, "columns") && is(text, toks, i+1, "(") {
 		if i = closing(text, toks, i+1); i < 0 {
 			return fail()
@@ -220,7 +224,7 @@ func startsQuery(text string, toks []Token, i int) bool {
 // of the query block that the token b.index belongs to; -1 when there is none.
 func firstOfBlock(text string, b block) int {
 	depth, first, selected := 0, -1, false
-	for j := b.open + 1; j < len(b.toks) && (j <= b.index || first < 0); j++ {
+	for j := b.open + 1; j <= b.index; j++ {
 		depth += nesting(text[b.toks[j].Start:b.toks[j].End])
 		switch {
 		case depth != 0:

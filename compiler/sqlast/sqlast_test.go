@@ -70,6 +70,10 @@ func spans(t *testing.T, db *ducktest.DB, text string) string {
 		case *sqlast.Star:
 			if n.At != sqlast.NoOffset {
 				start, end, err := sqlast.StarSpan(text, n.At)
+				if end == start {
+					fmt.Fprintf(&b, "unwritten star before: %s\n", text[start:])
+					return true
+				}
 				show("star", start, end, err)
 			}
 		case *sqlast.SelectNode:
