@@ -18,9 +18,9 @@ import (
 // What a comprehension or an imported package generates has no place of its own
 // and takes that of its nearest ancestor.
 type places struct {
-	root     string
-	written  map[string][]place // by key(path), in file order
-	order    map[string]int     // by key(path): rank of the first writing
+	root    string
+	written map[string][]place // by key(path), in file order
+	order   map[string]int     // by key(path): rank of the first writing
 }
 
 type place struct {
