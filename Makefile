@@ -6,6 +6,13 @@ MAKEFLAGS += --no-print-directory
 export GOFLAGS := -buildvcs=false -tags=duckdb_arrow
 export CGO_ENABLED := 1
 
+# DuckDB links libstdc++. Debian's gcc comes with the library but without the name
+# that the linker looks for, which is part of g++; the name is made here instead.
+ifeq ($(shell uname -s) $(shell gcc -print-file-name=libstdc++.so),Linux libstdc++.so)
+$(shell mkdir -p build/lib && ln -sf "$$(gcc -print-file-name=libstdc++.so.6)" build/lib/libstdc++.so)
+export CGO_LDFLAGS := -g -O2 -L$(CURDIR)/build/lib
+endif
+
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 20s
 
