@@ -1,0 +1,213 @@
+package duck
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// process is one worker as the server sees it. One call at a time.
+type process struct {
+	cmd      *exec.Cmd
+	pid      int
+	temp     string
+	in       *os.File // requests
+	out      *os.File // replies
+	replies  chan message
+	gone     chan struct{} // closed when no reply can come any more
+	limit    atomic.Int64  // bytes the next reply's payload may have
+	killed   atomic.Bool
+	last     uint64 // id of the last request
+	baseline int64  // private memory when it was ready
+	stderr   words
+	reap     sync.Once
+}
+
+type message struct {
+	rep     reply
+	payload []byte
+}
+
+// Why a call ended without a reply.
+var (
+	errLost   = errors.New("the worker ended")
+	errGrown  = errors.New("the worker grew past its memory")
+	errGrace  = errors.New("the worker did not stop in its grace")
+	errStray  = errors.New("the worker answered another request")
+	errWedged = errors.New("the worker does not read")
+)
+
+// startProcess starts a worker with nothing of the server's environment.
+func startProcess(executable, temp string) (*process, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		theirIn.Close()
+		in.Close()
+		return nil, err
+	}
+	w := &process{temp: temp, in: in, out: out, replies: make(chan message, 1), gone: make(chan struct{})}
+	w.cmd = exec.Command(executable, workerArg)
+	w.cmd.Dir = temp
+	w.cmd.Env = []string{"TZ=UTC", "HOME=" + temp, "TMPDIR=" + temp, "GOTRACEBACK=none"}
+	w.cmd.ExtraFiles = []*os.File{theirIn, theirOut}
+	w.cmd.Stderr = &w.stderr
+	w.cmd.WaitDelay = time.Second
+	isolate(w.cmd)
+	err = w.cmd.Start()
+	theirIn.Close()
+	theirOut.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	w.pid = w.cmd.Process.Pid
+	go w.listen()
+	return w, nil
+}
+
+// listen passes replies on. It ends when the worker does, or when it sends what
+// is no frame or larger than was asked for; then it is killed.
+func (w *process) listen() {
+	defer close(w.gone)
+	for {
+		var m message
+		var err error
+		if m.payload, err = readFrame(w.out, &m.rep, w.limit.Load); err != nil {
+			w.kill()
+			return
+		}
+		select {
+		case w.replies <- m:
+		default: // nobody asked
+			w.kill()
+			return
+		}
+	}
+}
+
+// kill ends the process at once. It does not wait.
+func (w *process) kill() {
+	w.killed.Store(true)
+	w.cmd.Process.Kill()
+}
+
+// wait reaps a killed process and returns when its goroutines are gone.
+func (w *process) wait() {
+	w.reap.Do(func() {
+		w.cmd.Wait()
+		w.in.Close()
+		w.out.Close()
+		<-w.gone
+	})
+}
+
+// callLimits bound one call.
+type callLimits struct {
+	payload int64 // bytes of the reply
+	memory  int64 // private bytes of the worker
+	grace   time.Duration
+}
+
+// call sends a request and waits for its reply. When ctx is done the worker is
+// told to stop; when it does not within its grace, or grows past its memory, it
+// is killed. A reply that comes in the grace is still given, so that the worker
+// can be used again; the caller looks at ctx first.
+func (w *process) call(ctx context.Context, lim callLimits, req request, payload []byte) (reply, []byte, error) {
+	w.last++
+	req.ID = w.last
+	w.limit.Store(lim.payload)
+	w.in.SetWriteDeadline(time.Now().Add(lim.grace + time.Second))
+	if err := writeFrame(w.in, req, payload); err != nil {
+		w.kill()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return reply{}, nil, errWedged
+		}
+		return reply{}, nil, errLost
+	}
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
+	done := ctx.Done()
+	var grace <-chan time.Time
+	for {
+		select {
+		case m := <-w.replies:
+			if m.rep.ID != req.ID {
+				w.kill()
+				return reply{}, nil, errStray
+			}
+			return m.rep, m.payload, nil
+		case <-w.gone:
+			return reply{}, nil, errLost
+		case <-done:
+			done = nil
+			grace = time.After(lim.grace)
+			writeFrame(w.in, request{ID: req.ID, Verb: verbCancel}, nil)
+		case <-grace:
+			w.kill()
+			return reply{}, nil, errGrace
+		case <-watch.C:
+			if lim.memory > 0 && residentBytes(w.pid) > lim.memory {
+				w.kill()
+				return reply{}, nil, errGrown
+			}
+		}
+	}
+}
+
+// ended reports whether the process is of no more use.
+func (w *process) ended() bool {
+	if w.killed.Load() {
+		return true
+	}
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// words keeps the beginning of what a worker prints: it has nothing to say but
+// why it ends, and says that first.
+type words struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const maxWords = 4 << 10
+
+// Write never fails.
+func (t *words) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p[:min(len(p), maxWords-len(t.buf))]...)
+	return len(p), nil
+}
+
+func (t *words) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}
+
+// outOfMemory reports whether the worker's last words are about memory: the Go
+// runtime and C++ both end the process when RLIMIT_DATA refuses them.
+func (t *words) outOfMemory() bool {
+	s := strings.ToLower(t.String())
+	for _, word := range []string{"out of memory", "cannot allocate memory", "bad_alloc"} {
+		if strings.Contains(s, word) {
+			return true
+		}
+	}
+	return false
+}

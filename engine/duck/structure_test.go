@@ -1,0 +1,33 @@
+package duck_test
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Only the files that run in a worker may reach DuckDB: what the server runs
+// cannot call it, because it does not import it.
+func TestOnlyWorkerFilesImportDuckDB(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	worker := 0
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, i := range f.Imports {
+			if strings.Contains(i.Path.Value, "duckdb") {
+				require.True(t, strings.HasPrefix(e.Name(), "worker_"), "%s imports %s", e.Name(), i.Path.Value)
+				worker++
+			}
+		}
+	}
+	require.NotZero(t, worker)
+}
