@@ -6,9 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"net/url"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -272,55 +270,6 @@ func checkSnippets(t tree) []string {
 			out = append(out, fmt.Sprintf("%s: %d snippets are marked and %d are followed by a block", file, marked, found))
 		}
 	}
-	return out
-}
-
-const errorPages = "docs/errors"
-
-// checkErrorPages wants docs/errors to be what the registry says: one page for
-// each code and an index, nothing else.
-func checkErrorPages(t tree) []string {
-	var out []string
-	want := renderErrorPages(diag.Registry())
-	for _, file := range t.paths("") {
-		if _, ok := want[file]; !ok && within(file, errorPages) {
-			out = append(out, file+": no code has this page")
-		}
-	}
-	for _, file := range want.paths("") {
-		if string(t[file]) != string(want[file]) {
-			return append(out, file+": is the first page that does not say what the registry says; make golden writes them")
-		}
-	}
-	return out
-}
-
-// writeErrorPages brings docs/errors up to date on disk and in the tree.
-func writeErrorPages(t *testing.T, repo tree) {
-	want := renderErrorPages(diag.Registry())
-	for file := range repo {
-		if within(file, errorPages) && want[file] == nil {
-			require.NoError(t, os.Remove(filepath.Join(root, file)))
-			delete(repo, file)
-		}
-	}
-	require.NoError(t, os.MkdirAll(filepath.Join(root, errorPages), 0o755))
-	for file, text := range want {
-		require.NoError(t, os.WriteFile(filepath.Join(root, file), text, 0o644))
-		repo[file] = text
-	}
-}
-
-// renderErrorPages writes the pages of docs/errors.
-func renderErrorPages(registry []diag.Info) tree {
-	out := tree{}
-	var index strings.Builder
-	index.WriteString("# Codes\n\nEvery refusal and every failure carries one of these codes. The list is closed; it is made from `semantic/diag/registry.go` by `make golden`.\n\n| code | rule |\n|---|---|\n")
-	for _, i := range registry {
-		fmt.Fprintf(&index, "| [%s](%s.md) | %s |\n", i.Code, i.Code, i.Rule)
-		out[fmt.Sprintf("%s/%s.md", errorPages, i.Code)] = fmt.Appendf(nil, "# %s\n\n**Rule.** %s\n\n**What happened.** %s\n\n**Way out.** %s\n", i.Code, i.Rule, i.Means, i.WayOut)
-	}
-	out[errorPages+"/README.md"] = []byte(index.String())
 	return out
 }
 

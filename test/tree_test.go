@@ -32,24 +32,24 @@ type tree map[string][]byte
 
 // checks are all checks by name; the name is the directive in testdata.
 var checks = map[string]func(tree) []string{
-	"imports":     checkImports,
-	"comments":    checkComments,
-	"decisions":   checkDecisions,
-	"links":       checkLinks,
-	"targets":     checkTargets,
-	"commands":    checkCommands,
-	"snippets":    checkSnippets,
-	"error-pages": checkErrorPages,
-	"lengths":     checkLengths,
-	"words":       checkWords,
-	"names":       checkNames,
-	"sizes":       checkSizes,
+	"imports":   checkImports,
+	"comments":  checkComments,
+	"decisions": checkDecisions,
+	"links":     checkLinks,
+	"targets":   checkTargets,
+	"commands":  checkCommands,
+	"snippets":  checkSnippets,
+	"pages":     checkPages,
+	"lengths":   checkLengths,
+	"words":     checkWords,
+	"names":     checkNames,
+	"sizes":     checkSizes,
 }
 
 func TestRepository(t *testing.T) {
 	repo := readRepository(t)
 	if rewrite := flag.Lookup("rewrite"); rewrite.Value.String() == "true" { // datadriven's flag: one for all goldens
-		writeErrorPages(t, repo)
+		writePages(t, repo)
 	}
 	for _, name := range slices.Sorted(maps.Keys(checks)) {
 		t.Run(name, func(t *testing.T) {
