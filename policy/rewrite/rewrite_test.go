@@ -1,0 +1,150 @@
+package rewrite_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
+	"plumbline/engine/duck/ducktest"
+	"plumbline/policy"
+	"plumbline/policy/rewrite"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+	"plumbline/semantic/semantictest"
+)
+
+// open gives a database with a few rows of two tenants.
+func open(t testing.TB) *ducktest.DB {
+	db := ducktest.Open(t, semantictest.Shop())
+	db.Exec(t, `INSERT INTO "plumbline"."base"."customers" (id, name, email, phone, ssn, region, plan, tenant) VALUES
+		(1, 'Ann', 'ann@a', '1', 's1', 'eu', 'pro', 'acme'), (2, 'Bob', 'bob@a', '2', 's2', 'asia', 'free', 'acme'),
+		(3, 'Cy', 'cy@g', '3', 's3', 'us', 'pro', 'globex'), (4, 'Di', 'di@n', '4', 's4', 'us', 'pro', NULL)`)
+	db.Exec(t, `INSERT INTO "plumbline"."base"."orders" (id, customer_id, status, total_cents, tenant, "order", "größe") VALUES
+		(10, 1, 'paid', 100, 'acme', 'a', 'S'), (11, 1, 'open', 200, 'acme', 'b', 'M'), (12, 3, 'paid', 400, 'globex', 'c', 'L')`)
+	db.Exec(t, `INSERT INTO "plumbline"."base"."products" (id, category, label) VALUES (7, 'toys', 'ball')`)
+	return db
+}
+
+// TestStages runs the goldens: who asks what becomes which text, and which rows.
+func TestStages(t *testing.T) {
+	db := open(t)
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+			var who, columns string
+			rowCap := 100
+			td.ScanArgs(t, "as", &who)
+			td.MaybeScanArgs(t, "columns", &columns)
+			td.MaybeScanArgs(t, "cap", &rowCap)
+			d, ok := people()[who]
+			require.True(t, ok, "no person %q", who)
+			st, err := sqlast.Parse(context.Background(), db, td.Input)
+			require.NoError(t, err)
+			var list []string
+			if columns != "" {
+				list = strings.Split(columns, "+")
+			}
+			b := bind(t, st, d, list)
+			for _, arg := range td.CmdArgs {
+				if arg.Key == "conjunct" {
+					c := resolve.Conjunct{Column: semantic.Name(arg.Vals[0]), SQL: semantic.Quote(arg.Vals[0]) + " = 'paid'"}
+					b.Refs[0].Conjuncts = append(b.Refs[0].Conjuncts, c)
+				}
+			}
+			r, err := rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: rowCap})
+			if err != nil {
+				return err.Error()
+			}
+			out := r.Text
+			if !td.HasArg("norun") {
+				out += "\n-> " + strings.Join(db.Rows(t, r.Text), "\n-> ")
+			}
+			return out
+		})
+	})
+}
+
+func apply(t testing.TB, db *ducktest.DB, sql string, d policy.Decision, change func(*resolve.Bound)) (*rewrite.Rewritten, error) {
+	st, err := sqlast.Parse(context.Background(), db, sql)
+	require.NoError(t, err)
+	b := bind(t, st, d, nil)
+	change(b)
+	return rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: 100})
+}
+
+// TestWrongFactsAreNotSpliced gives Apply facts that do not fit the text.
+func TestWrongFactsAreNotSpliced(t *testing.T) {
+	db := open(t)
+	const sql = "SELECT *, (SELECT 1) FROM orders o JOIN customers ON o.customer_id = customers.id"
+	for name, c := range map[string]struct {
+		code   diag.Code
+		change func(*resolve.Bound)
+	}{
+		"as it is":        {"", func(*resolve.Bound) {}},
+		"span too long":   {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Name.End += 2 }},
+		"span too short":  {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Name.End-- }},
+		"span elsewhere":  {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Name = resolve.Span{Start: 0, End: 6} }},
+		"span outside":    {diag.BugSplice, func(b *resolve.Bound) { b.Refs[1].Name.End = 1000 }},
+		"span backwards":  {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Name.End = b.Refs[0].Name.Start - 1 }},
+		"same span twice": {diag.BugSplice, func(b *resolve.Bound) { b.Refs[1].Name = b.Refs[0].Name }},
+		"spans swapped":   {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Name, b.Refs[1].Name = b.Refs[1].Name, b.Refs[0].Name }},
+		"another alias":   {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].AddAlias = true }},
+		"alias left out":  {diag.BugSplice, func(b *resolve.Bound) { b.Refs[1].AddAlias = false }},
+		"another node":    {diag.BugSplice, func(b *resolve.Bound) { b.Refs[0].Node = &sqlast.BaseTable{RefBase: sqlast.RefBase{Alias: "o"}} }},
+		"no such column":  {diag.BugInternal, func(b *resolve.Bound) { b.Refs[0].Columns = []semantic.Name{"nothing"} }},
+		"star elsewhere": {diag.BugSplice, func(b *resolve.Bound) {
+			b.Stars = []resolve.StarSplice{{Span: resolve.Span{Start: 10, End: 11}, SQL: `"id"`}}
+		}},
+		"star escapes": {diag.BugSplice, func(b *resolve.Bound) {
+			b.Stars = []resolve.StarSplice{{Span: resolve.Span{Start: 7, End: 8}, SQL: `1) x, (SELECT 2`}}
+		}},
+		"star has FROM": {diag.BugSplice, func(b *resolve.Bound) {
+			b.Stars = []resolve.StarSplice{{Span: resolve.Span{Start: 7, End: 8}, SQL: `1 FROM orders --`}}
+		}},
+		"star is no list": {diag.BugSplice, func(b *resolve.Bound) {
+			b.Stars = []resolve.StarSplice{{Span: resolve.Span{Start: 7, End: 8}, SQL: `1 UNION SELECT 2`}}
+		}},
+		"name elsewhere": {diag.BugSplice, func(b *resolve.Bound) { b.Names[0].At = 3 }},
+		"name too late":  {diag.BugSplice, func(b *resolve.Bound) { b.Names[0].At++ }},
+		"conjunct escapes": {diag.BugSplice, func(b *resolve.Bound) {
+			b.Refs[0].Conjuncts = []resolve.Conjunct{{Column: "status", SQL: `true) OR (true`}}
+			b.Refs[0].Conjuncts = append(b.Refs[0].Conjuncts, resolve.Conjunct{Column: "status", SQL: `true)), (SELECT ((1`})
+		}},
+	} {
+		r, err := apply(t, db, sql, people()["analyst"], c.change)
+		require.Equal(t, c.code, diag.CodeOf(err), "%s: %v", name, err)
+		require.Equal(t, c.code == "", r != nil, name)
+	}
+}
+
+func TestApplyNeverChangesTheStatement(t *testing.T) {
+	db := open(t)
+	const sql = "FROM orders ORDER BY id"
+	st, err := sqlast.Parse(context.Background(), db, sql)
+	require.NoError(t, err)
+	again, err := sqlast.Parse(context.Background(), db, sql)
+	require.NoError(t, err)
+	d := people()["masked"]
+	b := bind(t, st, d, nil)
+	before := fmt.Sprintf("%+v", *b)
+	first, err := rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: 5})
+	require.NoError(t, err)
+	second, err := rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: 5})
+	require.NoError(t, err)
+	require.Equal(t, first, second)
+	require.Equal(t, before, fmt.Sprintf("%+v", *b))
+	require.True(t, sqlast.Equal(st.Root, again.Root))
+}
+
+func TestNoRowsLeft(t *testing.T) {
+	db := open(t)
+	st, err := sqlast.Parse(context.Background(), db, "SELECT 1")
+	require.NoError(t, err)
+	_, err = rewrite.Apply(context.Background(), db, &resolve.Bound{Statement: st}, people()["admin"], rewrite.Options{})
+	require.Equal(t, diag.LimitRows, diag.CodeOf(err))
+}
