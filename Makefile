@@ -52,7 +52,7 @@ cue: ## format and vet models and workspace with the stock cue command
 opa: ## format, check and test the policies with the stock opa command
 	go tool opa fmt --fail --list rego
 	go tool opa check --strict --schema rego/schemas rego
-	go tool opa test rego
+	go tool opa test --fail-on-empty rego
 
 golden: ## write all goldens and the pages of docs/errors anew
 	UPDATE_GOLDEN=1 go test $(GOLDEN) -rewrite
