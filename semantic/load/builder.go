@@ -23,18 +23,14 @@ type builder struct {
 	entities []*semantic.Entity
 	metrics  []*semantic.Metric
 	time     semantic.TimeSettings
-	labels   map[semantic.Name]string // entity name to its label as written
 }
 
 func (b *builder) build(raw *rawModel) {
-	b.labels = map[semantic.Name]string{}
 	b.timeSettings(raw.Time)
 	top := node{b: b, path: []string{"model"}}
 	entities := top.child("entities")
 	for _, label := range entities.scope(slices.Collect(maps.Keys(raw.Entities)), "entity") {
-		e := b.entity(entities.child(label), label, raw.Entities[label])
-		b.labels[e.Name] = label
-		b.entities = append(b.entities, e)
+		b.entities = append(b.entities, b.entity(entities.child(label), label, raw.Entities[label]))
 	}
 	for _, e := range b.entities {
 		b.reach(e)
@@ -49,6 +45,11 @@ func (b *builder) build(raw *rawModel) {
 func (b *builder) timeSettings(raw rawTime) {
 	b.time = semantic.TimeSettings{Zone: raw.Zone, WeekStart: raw.WeekStart, FiscalStart: raw.FiscalStart}
 	node{b: b, path: []string{"model", "time"}}.zone(raw.Zone)
+}
+
+// role is the place of a relationship.
+func (b *builder) role(e *semantic.Entity, r *semantic.Relationship) node {
+	return node{b: b, path: []string{"model", "entities", string(e.Name), "relationships", string(r.Name)}}
 }
 
 // node is one place in the raw model: where errors about it point.

@@ -41,7 +41,7 @@ func (b *builder) entity(n node, label string, raw rawEntity) *semantic.Entity {
 	e.PrimaryKey = namesOf(raw.PrimaryKey)
 	e.TimeDimension = nameOf(raw.TimeDimension)
 	n.child("time_dimension").timeDimension(e, raw.TimeDimension)
-	if len(raw.Fields) == 0 && raw.Grain != "" {
+	if len(raw.Fields) == 0 && len(b.places.written[key(n.child("fields").path)]) == 0 {
 		n.invalid("entity %q has no fields", label)
 	}
 	return e
@@ -49,7 +49,7 @@ func (b *builder) entity(n node, label string, raw rawEntity) *semantic.Entity {
 
 // fieldOf finds the field of e that the value of n names, and refuses when there is none.
 func (n node) fieldOf(e *semantic.Entity, name string) *semantic.Field {
-	if name == "" {
+	if name == "" || len(e.Fields) == 0 {
 		return nil
 	}
 	f, ok := find(e.Fields, name, fieldName)
@@ -104,7 +104,7 @@ func (b *builder) field(n node, label string, raw rawField) *semantic.Field {
 		Tags: raw.Tags, Synonyms: raw.Synonyms, Samples: raw.Samples, Pos: n.label(),
 	}
 	if f.Column == "" {
-		f.Column = label // as it is written, since the source's name need not be NFC
+		f.Column = label // CUE gives labels in NFC; a source that spells otherwise needs column
 	}
 	n.zone(raw.Zone)
 	if raw.Zone != "" && f.Type != "" && f.Type != "timestamp" {
@@ -168,7 +168,7 @@ func (b *builder) dimension(n node, e *semantic.Entity, label string, raw rawDim
 		n.child("kind").invalid("the kind of %s is %s", d.Type, d.Kind)
 	}
 	n.grains(d, raw.Grains)
-	if f := alike(e.Fields, label, fieldName); f != nil && f.Name != d.Field {
+	if f := alike(e.Fields, label, fieldName); f != nil && f.Name != d.Field && (d.Field == "" || d.Reads != nil) {
 		b.errs = append(n.b.errs, diag.New(diag.ModelDuplicate, "dimension %q has the name of a field that it does not stand for", label).At(d.Pos))
 	}
 	return d
@@ -208,6 +208,7 @@ func (n node) grains(d *semantic.Dimension, declared []string) {
 		switch {
 		case has == nil:
 			at.invalid("only a date or timestamp has grains; %q is %s", d.Name, d.Type)
+		case !slices.Contains(grainsOf("timestamp"), g): // reported by CUE
 		case !slices.Contains(has, g):
 			at.invalid("a %s has no grain %q; it has %s", d.Type, g, strings.Join(has, ", "))
 		case slices.Contains(declared[:i], g):

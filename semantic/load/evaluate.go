@@ -57,6 +57,7 @@ func overlay(root string, definitions map[string]string) map[string]load.Source 
 	vendored := filepath.Join(root, filepath.FromSlash(schema.Dir))
 	files := map[string]load.Source{
 		filepath.Join(root, "cue.mod", "module.cue"): load.FromString(moduleFile(root)),
+		filepath.Join(root, ConfigFile):              load.FromString("package workspace\n"), // read on its own
 	}
 	stale, _ := filepath.Glob(filepath.Join(vendored, "*.cue")) // none when there is no copy
 	for _, file := range stale {

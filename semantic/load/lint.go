@@ -108,16 +108,36 @@ func (r *reader) repeated() diag.List {
 	var out diag.List
 	for k, all := range r.places.written {
 		path := strings.Split(k, "\x00")
-		if len(all) < 2 || !isNamed(path) {
-			continue
-		}
-		if parent := r.places.written[key(path[:len(path)-1])]; len(parent) > 1 && isNamed(path[:len(path)-1]) {
-			continue // the parent is reported
+		if !r.twice(path) || slices.ContainsFunc(prefixes(path), r.twice) {
+			continue // or what it stands in is reported
 		}
 		for _, again := range all[1:] {
 			out = append(out, diag.New(diag.ModelDuplicate, "%s is declared twice; first at %s", describe(path), r.places.pos(all[0].label)).
 				At(r.places.pos(again.label)).WithHint("%s", once(path)))
 		}
+	}
+	return out
+}
+
+// twice reports whether path is written more than once where once is meant.
+// Structs without a name of their own may be written in parts, as CUE users do:
+// source: path: "a.csv" and source: format: "csv".
+func (r *reader) twice(path []string) bool {
+	all := r.places.written[key(path)]
+	if len(all) < 2 || !isNamed(path) {
+		return false
+	}
+	s, _ := shapeOf(path)
+	return s.noun != "" || slices.ContainsFunc(all, func(p place) bool {
+		_, parts := p.value.(*ast.StructLit)
+		return !parts
+	})
+}
+
+func prefixes(path []string) [][]string {
+	var out [][]string
+	for n := 1; n < len(path); n++ {
+		out = append(out, path[:n])
 	}
 	return out
 }

@@ -1,19 +1,11 @@
 package load
 
 import (
-	"context"
-	"errors"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"plumbline/semantic"
-	"plumbline/semantic/diag"
 )
 
 // Generation is one loaded state of a workspace. It never changes; whoever holds
@@ -72,63 +64,4 @@ func (l *Live) Reload() (*Generation, error) {
 	}
 	l.current.Store(next)
 	return next, nil
-}
-
-// settle is how long the files must rest before they are read: editors write in several steps.
-const settle = 150 * time.Millisecond
-
-// Watch reloads whenever plumbline.cue or a model file changes, and tells each
-// outcome: a new generation, or the mistakes that keep the old one. It returns
-// when ctx ends (nil), or when the folders cannot be watched.
-func (l *Live) Watch(ctx context.Context, tell func(*Generation, error)) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return diag.Wrap(err, diag.ConfigInvalid, "the workspace cannot be watched")
-	}
-	defer func() { _ = w.Close() }() // nothing is lost with it
-	if err := l.follow(w); err != nil {
-		return err
-	}
-	rest := time.NewTimer(settle)
-	rest.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case event := <-w.Events:
-			if filepath.Ext(event.Name) == ".cue" && event.Op != fsnotify.Chmod {
-				rest.Reset(settle)
-			}
-		case err := <-w.Errors:
-			if errors.Is(err, fsnotify.ErrEventOverflow) {
-				rest.Reset(settle) // something was missed, so look
-			}
-		case <-rest.C:
-			before := l.Current()
-			now, err := l.Reload()
-			if err == nil && now != before {
-				err = l.follow(w)
-			}
-			if err != nil || now != before {
-				tell(now, err)
-			}
-		}
-	}
-}
-
-// follow watches the folders of the current workspace, and no others.
-func (l *Live) follow(w *fsnotify.Watcher) error {
-	now := l.Current().Workspace
-	folders := []string{now.Root, now.Models}
-	for _, folder := range folders {
-		if err := w.Add(folder); err != nil {
-			return diag.Wrap(err, diag.ConfigInvalid, "the folder %q cannot be watched", relative(now.Root, folder))
-		}
-	}
-	for _, folder := range w.WatchList() {
-		if !slices.Contains(folders, folder) {
-			_ = w.Remove(folder) // it may be gone already
-		}
-	}
-	return nil
 }

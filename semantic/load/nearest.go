@@ -16,7 +16,13 @@ func nearest(word string, names []string) []string {
 		distance int
 	}
 	word = semantic.Name(word).Key()
-	limit := max(1, min(3, len([]rune(word))/3))
+	limit := 3 // a swap of two letters counts as two
+	switch n := len([]rune(word)); {
+	case n <= 3:
+		limit = 1
+	case n <= 9:
+		limit = 2
+	}
 	var found []candidate
 	for _, name := range names {
 		if d := levenshtein.ComputeDistance(word, semantic.Name(name).Key()); d <= limit {

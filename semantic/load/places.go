@@ -9,6 +9,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
+	"golang.org/x/text/unicode/norm"
 
 	"plumbline/semantic/diag"
 )
@@ -49,7 +50,7 @@ func (p *places) walk(file *ast.File, path []string, decls []ast.Decl) {
 			if err != nil {
 				continue // a pattern or an interpolation
 			}
-			p.add(file, append(slices.Clip(path), label), d.Label.Pos(), d.Value)
+			p.add(file, append(slices.Clip(path), norm.NFC.String(label)), d.Label.Pos(), d.Value) // as CUE takes it
 		case *ast.EmbedDecl:
 			p.enter(file, path, d.Expr)
 		}

@@ -73,7 +73,7 @@ func message(e errors.Error) string {
 var (
 	enumeration = regexp.MustCompile(`=~"\^\(([a-z0-9_|]+)\)\$"`)
 	mismatch    = regexp.MustCompile(`\(mismatched types (\S+) and (\S+)\)`)
-	rule        = regexp.MustCompile(`^[a-z_]+ must be .*`)
+	rule        = regexp.MustCompile(`^[a-z_]+ must be\b`)
 )
 
 // wording gives the rule behind a bound that CUE would print as a pattern.
@@ -82,9 +82,14 @@ var wording = map[string]string{
 	"type":        "type must be a DuckDB type in lower case: boolean, integer, bigint, double, decimal(p,s), varchar, date, timestamp, ...",
 	"time":        "time must be a number with ms, s or m, for example 30s",
 	"bytes":       sizeRule, "memory": sizeRule, "temp": sizeRule, "max_bytes": sizeRule,
-	"listen": "listen must be host:port",
-	"env":    "env must be the name of an environment variable",
+	"listen":  "listen must be host:port",
+	"env":     "env must be the name of an environment variable",
+	"rows":    "rows must be a whole number from 1 to 1000000",
+	"workers": countRule, "threads": countRule,
+	"keep": "keep must be a whole number from 0 to 1000",
 }
+
+const countRule = "workers and threads must be whole numbers from 1 to 64"
 
 const sizeRule = "a size must be a number with B, KiB, MiB or GiB, for example 64MiB"
 
@@ -96,9 +101,11 @@ func (r *reader) refusal(path []string, e errors.Error) *diag.Error {
 	}
 	switch m := enumeration.FindStringSubmatch(text); {
 	case len(path) == 0 || path[0] != "model" && path[0] != "workspace":
-		return r.foreign(e, text)
+		return r.foreign(e, e.Error())
 	case strings.HasPrefix(text, "field not allowed"):
-		return r.unknown(path)
+		return r.unknown(r.outermost(path))
+	case strings.HasPrefix(text, "reference "):
+		return r.foreign(e, text).At(r.places.value(path))
 	case strings.HasPrefix(text, "field is required"):
 		return r.missing(path)
 	case rule.MatchString(text):
@@ -108,16 +115,32 @@ func (r *reader) refusal(path []string, e errors.Error) *diag.Error {
 	case mismatch.MatchString(text):
 		kinds := mismatch.FindStringSubmatch(text)[1:]
 		return r.at(path, "%s has the wrong type: %s where %s is meant", describe(path), kinds[0], kinds[1])
-	case strings.HasPrefix(text, "conflicting values"):
+	case strings.HasPrefix(text, "conflicting values") && len(r.places.written[key(path)]) > 1:
 		return r.conflict(path)
-	case wording[last] != "" && strings.HasPrefix(text, "invalid value"):
+	case wording[last] != "" && refusesValue(text):
 		return r.at(path, "%s, in %s", wording[last], describe(path[:len(path)-1]))
-	case strings.HasPrefix(text, "invalid value"):
+	case refusesValue(text):
 		return r.at(path, "%s has a value that the schema does not allow", describe(path))
 	case strings.Contains(text, "incomplete value"), strings.Contains(text, "non-concrete"):
 		return r.at(path, "%s has no definite value", describe(path))
 	}
 	return diag.Wrap(e, r.invalid, "%s does not follow the schema", describe(path)).At(r.places.value(path))
+}
+
+func refusesValue(text string) bool {
+	return strings.HasPrefix(text, "invalid value") || strings.HasPrefix(text, "conflicting values")
+}
+
+// outermost shortens path to the first label that the schema does not have, so
+// that what stands inside an unknown field is not reported as well.
+func (r *reader) outermost(path []string) []string {
+	for n := 2; n < len(path); n++ {
+		s, ok := shapeOf(path[:n-1])
+		if ok && !slices.Contains(r.definitions[s.definition].fields, path[n-1]) {
+			return path[:n]
+		}
+	}
+	return path
 }
 
 func (r *reader) at(path []string, format string, args ...any) *diag.Error {
@@ -161,9 +184,6 @@ func (r *reader) missing(path []string) *diag.Error {
 func (r *reader) conflict(path []string) *diag.Error {
 	all := r.places.written[key(path)]
 	e := r.at(path, "%s has two values that exclude each other", describe(path))
-	if len(all) < 2 {
-		return e
-	}
 	return e.At(r.places.pos(all[1].value.Pos())).WithHint("the other is at %s", r.places.pos(all[0].value.Pos()))
 }
 

@@ -27,7 +27,7 @@ func relationship(n node, e *semantic.Entity, label string, raw rawRelationship)
 // is joined by its whole primary key, since anything less would multiply rows.
 func (b *builder) reach(e *semantic.Entity) {
 	for _, r := range e.Relationships {
-		n := node{b: b, path: []string{"model", "entities", b.labels[e.Name], "relationships"}}.named(r.Name)
+		n := b.role(e, r)
 		to, ok := find(b.entities, string(r.To), entityName)
 		if !ok {
 			if r.To != "" {
@@ -49,19 +49,6 @@ func (b *builder) reach(e *semantic.Entity) {
 			n.wholeKey(r, e, func(p semantic.JoinPair) semantic.Name { return p.From })
 		}
 	}
-}
-
-// named gives the child of n whose label, composed, is name.
-func (n node) named(name semantic.Name) node {
-	if _, written := n.b.places.order[key(append(slices.Clip(n.path), string(name)))]; !written {
-		prefix := key(n.path) + "\x00"
-		for k := range n.b.places.order {
-			if label, ok := strings.CutPrefix(k, prefix); ok && nameOf(label) == name {
-				return n.child(label)
-			}
-		}
-	}
-	return n.child(string(name))
 }
 
 // pair checks one equality; false when it cannot be judged further.
@@ -112,7 +99,7 @@ func (b *builder) cycles() {
 			if r.Name.Key() != r.To.Key() || r.Kind == semantic.OneToMany {
 				continue
 			}
-			at := node{b: b, path: []string{"model", "entities", b.labels[e.Name], "relationships"}}.named(r.Name)
+			at := b.role(e, r)
 			to, ok := find(b.entities, string(r.To), entityName)
 			switch {
 			case !ok:
