@@ -7,9 +7,9 @@
 #   - input: schema.any.input
 package plumbline.lib
 
-# The subject has the role.
+# The subject has the role. A subject with a part missing has none.
 role(name) if {
-	is_array(input.subject.roles)
+	complete_subject
 	name in input.subject.roles
 }
 

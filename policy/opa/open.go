@@ -163,7 +163,8 @@ func parse(texts map[string]string) (map[string]*ast.Module, error) {
 	modules := make(map[string]*ast.Module, len(texts))
 	var list diag.List
 	for name, text := range texts {
-		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: capabilities()})
+		m, err := ast.ParseModuleWithOpts(name, text, ast.ParserOptions{
+			RegoVersion: ast.RegoV1, Capabilities: capabilities(), ProcessAnnotation: true})
 		if err != nil {
 			list = append(list, regoErrors(err)...)
 			continue
@@ -250,24 +251,6 @@ func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
 		return diag.Wrap(err, diag.ConfigRego, "the policy bundle cannot be prepared")
 	}
 	return nil
-}
-
-// readsNow reports whether an access rule, or anything it may call, reads
-// input.now. All modules are looked at; reading input as a whole counts.
-func readsNow(c *ast.Compiler) bool {
-	found := false
-	for _, m := range c.Modules {
-		if m.Package.Path.String() == "data."+questionPackage {
-			continue
-		}
-		ast.WalkRefs(m, func(r ast.Ref) bool {
-			if r[0].Equal(ast.InputRootDocument) && (len(r) == 1 || !isString(r[1]) || r[1].Equal(ast.StringTerm("now"))) {
-				found = true
-			}
-			return found
-		})
-	}
-	return found
 }
 
 func isString(t *ast.Term) bool {

@@ -140,30 +140,56 @@ func (t ruleTable) add(key string, r policy.RuleRef) {
 // over what is missing would hold.
 func readsRow(c *ast.Compiler, r *ast.Rule, doc, id string) diag.List {
 	var list diag.List
-	seen := map[*ast.Rule]bool{}
-	var visit func(r *ast.Rule)
-	visit = func(r *ast.Rule) {
-		if seen[r] {
+	inputRefs(c, r, map[*ast.Rule]bool{}, func(in *ast.Rule, ref ast.Ref) {
+		if !mayRead(ref, "row") {
 			return
 		}
-		seen[r] = true
-		ast.WalkRefs(r, func(ref ast.Ref) bool {
-			if ref[0].Equal(ast.InputRootDocument) && (len(ref) == 1 || !isString(ref[1]) || ref[1].Equal(ast.StringTerm("row"))) {
-				at := pos(ref[0].Location)
-				if at.IsZero() {
-					at = pos(r.Location)
-				}
-				list = append(list, diag.New(diag.ConfigRego, "only rows rules read input.row; %s.%s reads it, or input as a whole", doc, id).
-					WithHint("name the part of input that is meant, and move what depends on the row into rows.%s", id).At(at))
-			}
-			return false
-		})
-		for dep := range c.Graph.Dependencies(r) {
-			if rule, ok := dep.(*ast.Rule); ok {
-				visit(rule)
-			}
+		at := pos(ref[0].Location)
+		if at.IsZero() {
+			at = pos(in.Location)
+		}
+		list = append(list, diag.New(diag.ConfigRego, "only rows rules read input.row; %s.%s reads it, or input as a whole", doc, id).
+			WithHint("name the part of input that is meant, and move what depends on the row into rows.%s", id).At(at))
+	})
+	return list
+}
+
+// readsNow reports whether an access rule, or anything it calls, may read
+// input.now.
+func readsNow(c *ast.Compiler) bool {
+	found, seen := false, map[*ast.Rule]bool{}
+	for _, m := range c.Modules {
+		if m.Package.Path.String() != "data."+accessPackage {
+			continue
+		}
+		for _, r := range m.Rules {
+			inputRefs(c, r, seen, func(_ *ast.Rule, ref ast.Ref) { found = found || mayRead(ref, "now") })
 		}
 	}
-	visit(r)
-	return list
+	return found
+}
+
+// mayRead reports whether a reference to input reaches the part: by its name, by a
+// computed name, or as input as a whole.
+func mayRead(ref ast.Ref, part string) bool {
+	return len(ref) == 1 || !isString(ref[1]) || ref[1].Equal(ast.StringTerm(part))
+}
+
+// inputRefs visits each reference to input in a rule and in what it depends on.
+func inputRefs(c *ast.Compiler, r *ast.Rule, seen map[*ast.Rule]bool, visit func(*ast.Rule, ast.Ref)) {
+	if seen[r] {
+		return
+	}
+	seen[r] = true
+	ast.WalkRefs(r, func(ref ast.Ref) bool {
+		if ref[0].Equal(ast.InputRootDocument) {
+			visit(r, ref)
+		}
+		return false
+	})
+	for dep := range c.Graph.Dependencies(r) {
+		if rule, ok := dep.(*ast.Rule); ok {
+			inputRefs(c, rule, seen, visit)
+		}
+	}
 }
