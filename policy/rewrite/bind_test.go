@@ -135,7 +135,7 @@ func people() map[string]policy.Decision {
 	masked := func(_, field string, c *policy.ColumnAccess) bool {
 		switch field {
 		case "email":
-			c.Mask = &policy.Mask{Kind: "null", SQL: "NULL"}
+			c.Mask = &policy.Mask{Kind: "null", SQL: "CAST(NULL AS VARCHAR)"}
 		case "region":
 			c.Mask = &policy.Mask{Kind: "redact", SQL: `CASE WHEN "region" IS NULL THEN NULL ELSE 'x' END`}
 		case "tenant":
