@@ -282,10 +282,22 @@ func (r *resolver) plainName(e *sqlast.ColumnRef, c ctx) {
 			return
 		}
 		if alias != nil {
+			r.columnFurtherOut(e, at.parent, c)
 			return
 		}
 	}
 	r.valueFunction(e, c)
+}
+
+// columnFurtherOut records the column that an alias hides, for the clauses in
+// which DuckDB might not see the alias.
+func (r *resolver) columnFurtherOut(e *sqlast.ColumnRef, from *scope, c ctx) {
+	for at := from; at != nil; at = at.parent {
+		if hits, _ := at.find(fold(e.Names[0]), r.origin(e.At)); len(hits) > 0 {
+			r.use(hits, e, c)
+			return
+		}
+	}
 }
 
 // valueFunction binds current_date and its like, and reports every other name.

@@ -317,7 +317,7 @@ func (r *resolver) order(e sqlast.Expr, sel *selection) {
 		r.repeat(n, e, sel, InOrder, "ORDER BY")
 		return
 	}
-	if s, ok := e.(*sqlast.Star); ok && s.Expr == nil && s.Relation == "" {
+	if s, ok := e.(*sqlast.Star); ok && word(r.text, s.At, "all") {
 		for _, it := range sel.items {
 			if it != nil {
 				r.again(it, InOrder)

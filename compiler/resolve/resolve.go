@@ -32,6 +32,9 @@ func Resolve(ctx context.Context, stmt *sqlast.Statement, view View, opts Option
 	if err := ctx.Err(); err != nil {
 		return nil, diag.Wrap(err, diag.RequestCancelled, "the call ended before its names were resolved")
 	}
+	if len(r.errs) == 0 {
+		r.lostStars()
+	}
 	r.finish(cols)
 	if err := r.errs.Err(); err != nil {
 		return nil, err
@@ -104,8 +107,13 @@ func (r *resolver) origin(at sqlast.Offset) Origin {
 	return Caller
 }
 
-// unknown reports a name that resolves to nothing, with the nearest ones.
+// unknown reports a name that resolves to nothing, with the nearest ones. Names
+// in the model's own text are not the asker's, and a hidden one must not be told.
 func (r *resolver) unknown(at sqlast.Offset, what, name string, candidates []string) {
+	if r.origin(at) == Model {
+		r.report(diag.ResolveUnknown, at, "the question needs something that is not known here")
+		return
+	}
 	r.report(diag.ResolveUnknown, at, "no %s %q is known here", what, name).DidYouMean = nearest(name, candidates)
 }
 

@@ -382,6 +382,21 @@ func (r *resolver) addStar(at sqlast.Offset, list []starColumn, sel *selection) 
 	}
 }
 
+// lostStars refuses t.* as an argument: DuckDB's parser drops it from the tree,
+// and count(t.*) would run as count(*).
+func (r *resolver) lostStars() {
+	toks := sqlast.Tokens(r.text)
+	for i := 1; i < len(toks); i++ {
+		if r.text[toks[i].Start:toks[i].End] != "*" || r.text[toks[i-1].Start:toks[i-1].End] != "." {
+			continue
+		}
+		at := toks[i].Start
+		if !slices.ContainsFunc(r.bound.Stars, func(s StarSplice) bool { return s.Span.Contains(at) }) {
+			r.refuse(sqlast.Offset(at), "list the columns by name", "* stands only alone in a select list")
+		}
+	}
+}
+
 // replaceText finds the text of the REPLACE item that makes name.
 func replaceText(text string, at sqlast.Offset, name string) (string, bool) {
 	start, end, err := sqlast.StarSpan(text, at)
