@@ -117,7 +117,7 @@ func judge(file, imported string) string {
 			return nowhere[p]
 		}
 	}
-	if imported == module && !within(path.Dir(file), "cmd") && !isTest(file) {
+	if folder := path.Dir(file); imported == module && !isTest(file) && !within(folder, "cmd") && !within(folder, "test") {
 		return "the embedded samples are for the commands"
 	}
 	if inner, ok := strings.CutPrefix(imported, module+"/"); ok {
