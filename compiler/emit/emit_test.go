@@ -26,8 +26,7 @@ import (
 // Flags: hide=(entity, entity.field), complete: the subject sees all rows, limit=N: the server's own limit.
 func TestGoldens(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := &world{catalog: semantictest.Shop()}
-		w.db = open(t, w.catalog)
+		w := newWorld(t, semantictest.Shop())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.run(t, d) })
 	})
 }
@@ -35,13 +34,18 @@ func TestGoldens(t *testing.T) {
 type world struct {
 	catalog *semantic.Catalog
 	db      *ducktest.DB
+	exprs   parsed
+}
+
+func newWorld(t *testing.T, c *semantic.Catalog) *world {
+	db := open(t, c)
+	return &world{c, db, parsed{db, map[string][]metric.Place{}}}
 }
 
 func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "model":
-		w.catalog = modelOf(t, d.Input)
-		w.db = open(t, w.catalog)
+		*w = *newWorld(t, modelOf(t, d.Input))
 		return ""
 	case "rows":
 		w.db.Exec(t, "INSERT INTO "+semantic.StorageName(semantic.Name(d.CmdArgs[0].Key))+" VALUES "+d.Input)
@@ -72,7 +76,7 @@ func (w *world) view(d *datadriven.TestData) view {
 }
 
 func (w *world) options(t *testing.T, d *datadriven.TestData) metric.Options {
-	opts := metric.Options{Now: time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC), Expressions: parsed{w.db}}
+	opts := metric.Options{Now: time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC), Expressions: w.exprs}
 	if d.HasArg("complete") {
 		opts.AllRows = func(semantic.Name) bool { return true }
 	}

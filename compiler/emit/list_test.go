@@ -11,15 +11,13 @@ import (
 )
 
 func list(t *testing.T, v view, w *world) string {
-	got, err := metric.List(v, w.catalog, parsed{w.db})
+	got, err := metric.List(v, w.catalog, w.exprs)
 	require.NoError(t, err)
 	var b strings.Builder
 	for _, m := range got {
 		fmt.Fprintf(&b, "%s: %s of %v", m.Name, m.Kind, m.Entities)
-		for label, value := range map[string]string{"": m.Unit} {
-			if value != "" {
-				b.WriteString(label + " in " + value)
-			}
+		if m.Unit != "" {
+			b.WriteString(" in " + m.Unit)
 		}
 		if len(m.Required) > 0 {
 			fmt.Fprintf(&b, ", needs %v", m.Required)
@@ -29,7 +27,10 @@ func list(t *testing.T, v view, w *world) string {
 		}
 		b.WriteString("\n  by")
 		for _, d := range m.Dimensions {
-			b.WriteString(" " + d.Spelling + strings.Repeat("(filter)", map[bool]int{true: 1}[d.FilterOnly]))
+			b.WriteString(" " + d.Spelling)
+			if d.FilterOnly {
+				b.WriteString("(filter)")
+			}
 		}
 		b.WriteString("\n")
 	}

@@ -16,10 +16,16 @@ import (
 	"plumbline/semantic"
 )
 
-// parsed knows the places of columns in model expressions by parsing them.
-type parsed struct{ parser sqlast.Parser }
+// parsed knows the places of columns in model expressions by parsing each once.
+type parsed struct {
+	parser sqlast.Parser
+	known  map[string][]metric.Place
+}
 
 func (p parsed) Columns(_ semantic.Name, expr string) ([]metric.Place, error) {
+	if places, ok := p.known[expr]; ok {
+		return places, nil
+	}
 	tree, _, before, err := sqlast.ParseExpr(context.Background(), p.parser, expr)
 	if err != nil {
 		return nil, err
@@ -31,6 +37,7 @@ func (p parsed) Columns(_ semantic.Name, expr string) ([]metric.Place, error) {
 		}
 		return true
 	})
+	p.known[expr] = out
 	return out, nil
 }
 

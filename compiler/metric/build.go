@@ -22,9 +22,10 @@ type Options struct {
 	DefaultLimit int
 	// Expressions knows the model's expressions.
 	Expressions Expressions
-	// AllRows reports that the subject sees every row of an entity. Only then may
-	// a relationship declared complete be joined INNER, since a row rule would
-	// make it incomplete. nil means never.
+	// AllRows reports that the subject sees every row of an entity, no column
+	// masked. Only where that holds on both sides may a relationship declared
+	// complete be joined INNER: a row rule, or a masked key, makes it incomplete.
+	// nil means never.
 	AllRows func(semantic.Name) bool
 }
 
@@ -238,12 +239,16 @@ func (b *builder) joins() {
 			}
 		}
 		for _, t := range l.Tables[1:] {
-			kept := t.Parent.Parent == nil || t.Parent.Inner
-			if kept && t.Join.Complete && len(t.Filters) == 0 && b.opts.AllRows != nil && b.opts.AllRows(t.Entity.Name) {
+			kept := t.Parent.Parent == nil || t.Parent.Inner // behind a LEFT join even a complete one loses rows
+			if kept && t.Join.Complete && len(t.Filters) == 0 && b.allRows(t.Parent) && b.allRows(t) {
 				t.Inner = true
 			}
 		}
 	}
+}
+
+func (b *builder) allRows(t *Table) bool {
+	return b.opts.AllRows != nil && b.opts.AllRows(t.Entity.Name)
 }
 
 func (b *builder) order() {

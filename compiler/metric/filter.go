@@ -44,7 +44,7 @@ func (b *builder) askedMetric(name string) (int, bool) {
 // having places a filter on an asked metric; it applies after aggregation.
 func (b *builder) having(f Filter, i int) {
 	m := &b.plan.Metrics[i]
-	of := operandType{name: m.Label, typ: m.Type}
+	of := operandType{name: m.Label, typ: m.Type, metric: true}
 	switch {
 	case f.Grain != "":
 		b.refuse(diag.New(diag.MetricGrain, "a grain belongs to a time dimension, and %q is a metric", f.Field).WithHint("leave the grain out"))
@@ -103,7 +103,11 @@ func (b *builder) dimensionFilter(field, grain, text string, make func(string, s
 		}
 		b.filtered[op.Table] = append(b.filtered[op.Table], by)
 	}
-	b.plan.Applied = append(b.plan.Applied, AppliedFilter{Origin: OfCaller, Entity: places[0].path.to.Entity.Name, Text: text})
+	told := AppliedFilter{Origin: OfCaller, Text: text}
+	if fold(field) != MetricTime {
+		told.Entity = places[0].path.to.Entity.Name
+	}
+	b.plan.Applied = append(b.plan.Applied, told)
 }
 
 // plain reports whether a test is comparisons of its column with literals that
@@ -244,15 +248,29 @@ func (b *builder) required(l leg, t *Table, f *semantic.Filter) {
 		b.applied(t, f, false)
 		return
 	}
-	name := MetricTime
-	if d := t.Entity.Dimension(t.Entity.TimeDimension); t.Parent != nil || d == nil || d.Field.Key() != f.Field.Key() {
-		name = string(t.Entity.Name) + "." + string(f.Field)
-	}
+	name := b.spellRequired(l, t, f.Field)
 	hint := fmt.Sprintf(`add {"field": %q, "op": "=", "values": [...]} to filters`, name)
 	if fd := t.Entity.Field(f.Field); fd != nil && fd.Type.Kind() == semantic.KindTime {
 		hint = fmt.Sprintf(`add {"field": %q, "from": "2024-01-01", "to": "2024-01-31"} to time, with your dates`, name)
 	}
 	b.refuse(diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", t.Entity.Name, f.Field).WithHint("%s", hint))
+}
+
+// spellRequired names the dimension through which a required field is filtered.
+func (b *builder) spellRequired(l leg, t *Table, field semantic.Name) string {
+	if d := t.Entity.Dimension(t.Entity.TimeDimension); t.Parent == nil && d != nil && d.Field.Key() == field.Key() {
+		return MetricTime
+	}
+	p := path{to: b.entity(t.Entity.Name)}
+	for at := t; at.Parent != nil; at = at.Parent {
+		p.roles = slices.Insert(p.roles, 0, at.Join)
+	}
+	for _, d := range t.Entity.Dimensions {
+		if d.Field.Key() == field.Key() && b.dimension(p.to, d.Name) != nil {
+			return b.spell(l.fact, place{p, d})
+		}
+	}
+	return string(t.Entity.Name) + "." + string(field)
 }
 
 // applied tells of a model filter once. Its condition is shown only when the

@@ -32,12 +32,17 @@ func (p path) step(r *semantic.Relationship, to *resolve.Visible) path {
 	return path{roles: append(slices.Clone(p.roles), r), to: to}
 }
 
-// follow gives the entity a to-one relationship leads to, nil when the subject
-// may not use it: both its sides must be there.
+// follow gives the entity a to-one relationship leads to, nil for another kind
+// or when the subject may not use it.
 func (s *scope) follow(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
-	if r.Kind == semantic.OneToMany {
+	if r.Kind != semantic.ManyToOne && r.Kind != semantic.OneToOne {
 		return nil
 	}
+	return s.usable(from, r)
+}
+
+// usable gives the other entity of a relationship whose two sides the subject has.
+func (s *scope) usable(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
 	to := s.entity(r.To)
 	if to == nil {
 		return nil
@@ -199,9 +204,11 @@ func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least se
 	reach := s.reachable(fact, least)
 	owners := s.owners(spelling)
 	if len(owners) == 0 {
-		_, name := splitLast(spelling)
-		return diag.New(diag.MetricUnknown, "no dimension %q for metric %q", spelling, asked).
-			Suggest(append(nearest(spelling, reach), nearest(name, lastParts(reach))...)...).
+		near := nearest(spelling, reach)
+		if _, name := splitLast(spelling); len(near) == 0 {
+			near = nearest(name, reach) // the dimension may be right and the entity wrong
+		}
+		return diag.New(diag.MetricUnknown, "no dimension %q for metric %q", spelling, asked).Suggest(near...).
 			WithHint("%s has %s", asked, listed(reach))
 	}
 	hint := asked + " has " + listed(reach)
@@ -213,16 +220,6 @@ func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least se
 			WithHint("%s", hint)
 	}
 	return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q", asked, spelling).WithHint("%s", hint)
-}
-
-func lastParts(spelled []string) []string {
-	var out []string
-	for _, x := range spelled {
-		if q, _ := splitLast(x); q == "" {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // owners are the visible entities that have the spelled dimension. It looks at
@@ -265,7 +262,7 @@ func (s *scope) connected(fact *resolve.Visible, to []*resolve.Visible) bool {
 		}
 		for _, r := range vis.Entity.Relationships {
 			a, b := vis.Entity.Name.Key(), r.To.Key()
-			if s.entity(r.To) != nil {
+			if s.usable(vis, r) != nil {
 				edges[a], edges[b] = append(edges[a], b), append(edges[b], a)
 			}
 		}

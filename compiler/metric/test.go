@@ -32,9 +32,10 @@ func operator(written string) (string, bool) {
 
 // operandType is what a filter's values must fit.
 type operandType struct {
-	name string
-	typ  semantic.Type
-	time *Bucket // for times; a Grain in it means that buckets are compared
+	name   string
+	typ    semantic.Type
+	metric bool
+	time   *Bucket // for times; a Grain in it means that buckets are compared
 }
 
 // test turns a filter into a test of its operand.
@@ -224,8 +225,11 @@ func (of operandType) bounds(value any) (bounds, *diag.Error) {
 	if of.time == nil {
 		sql, expected := literal(of.typ, value)
 		if expected != "" {
-			return bounds{}, diag.New(diag.MetricFilter, "%q is compared with %s", of.name, expected).
-				WithHint("%q is %s", of.name, of.typ)
+			err := diag.New(diag.MetricFilter, "%q is compared with %s", of.name, expected)
+			if !of.metric {
+				err = err.WithHint("%q is %s", of.name, of.typ)
+			}
+			return bounds{}, err
 		}
 		return bounds{first: sql}, nil
 	}
