@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -244,6 +245,22 @@ func checkCommands(t tree) []string {
 		for _, m := range commandUse.FindAllStringSubmatch(string(t[file]), -1) {
 			if !known[m[1]] {
 				out = append(out, fmt.Sprintf("%s: plumbline has no command %q", file, m[1]))
+			}
+		}
+	}
+	return out
+}
+
+var testName = regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
+
+// checkTests wants every test that a document names, as `folder.TestName`, to exist.
+func checkTests(t tree) []string {
+	var out []string
+	for _, file := range t.paths(".md") {
+		for _, m := range testName.FindAllStringSubmatch(string(t[file]), -1) {
+			declared := []byte("\nfunc " + m[2] + "(")
+			if !slices.ContainsFunc(t.goFiles(), func(f string) bool { return path.Dir(f) == m[1] && isTest(f) && bytes.Contains(t[f], declared) }) {
+				out = append(out, fmt.Sprintf("%s: there is no %s in %s", file, m[2], m[1]))
 			}
 		}
 	}
