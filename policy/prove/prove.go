@@ -76,8 +76,7 @@ type Input struct {
 	Functions map[string]bool
 	// Names are the result columns of the text as it was asked.
 	Names []string
-	// RowCap bounds a literal LIMIT of the outermost query. A text without one
-	// is capped where it runs.
+	// RowCap bounds the LIMIT of the outermost query, which must be a number.
 	RowCap int
 	// Memo keeps DuckDB's reading of rules and fences between calls; nil keeps nothing.
 	Memo *Memo

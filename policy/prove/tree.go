@@ -18,13 +18,23 @@ type treeReader struct {
 	nodes     map[string]bool
 	structs   map[int64]bool // places where the text itself makes a struct
 	inCTE     int
+	inLambda  int
+	relations map[string]bool // what the text calls its relations, by key
+	values    map[string]bool // bare names inside lambdas that are no parameters
+	params    map[string]int  // of the lambdas around
 	problems  []error
 }
 
 func readTree(in Input, rules map[string]*rule, root sqlast.Query) *treeReader {
-	r := &treeReader{in: in, rules: rules, functions: map[string]bool{}, nodes: map[string]bool{}, structs: map[int64]bool{}}
+	r := &treeReader{in: in, rules: rules, functions: map[string]bool{}, nodes: map[string]bool{}, structs: map[int64]bool{},
+		relations: map[string]bool{}, values: map[string]bool{}, params: map[string]int{}}
 	r.query(root, nil)
 	r.rowCap(root)
+	for name := range r.values {
+		if r.relations[name] {
+			r.fail("the relation %q is used as a value", name)
+		}
+	}
 	return r
 }
 
@@ -50,7 +60,6 @@ func (n names) with(name string) names {
 func (r *treeReader) query(q sqlast.Query, scope names) {
 	base := sqlast.Base(q)
 	for _, c := range base.CTEs {
-		r.nodes["CTE"] = true
 		r.inCTE++
 		r.query(c.Query, scope)
 		r.exprs(c.KeyTargets, scope)
@@ -62,7 +71,7 @@ func (r *treeReader) query(q sqlast.Query, scope names) {
 		r.nodes["SELECT_NODE"] = true
 		r.selectNode(q, scope)
 	case *sqlast.SetOperation:
-		r.nodes["SET_OPERATION_NODE"] = true
+		r.nodes["SET_OPERATION_NODE"], r.nodes[q.Op] = true, true
 		for _, c := range q.Children {
 			r.query(c, scope)
 		}
@@ -126,33 +135,31 @@ func (r *treeReader) modifiers(list []sqlast.Modifier, scope names) {
 	}
 }
 
-// rowCap checks the outermost LIMIT, when there is one.
+// rowCap checks the outermost LIMIT.
 func (r *treeReader) rowCap(root sqlast.Query) {
 	for _, m := range sqlast.Base(root).Modifiers {
-		l, ok := m.(*sqlast.Limit)
-		if !ok || l.Limit == nil {
-			continue
-		}
-		n, ok := integer(l.Limit)
-		if l.Percent && isConstant(l.Limit) {
-			continue
-		}
-		if !ok || n > int64(r.in.RowCap) {
-			r.fail("the outermost LIMIT is no literal of at most %d", r.in.RowCap)
+		if l, ok := m.(*sqlast.Limit); ok {
+			n, ok := integer(l.Limit)
+			if ok && !l.Percent && 0 <= n && n <= int64(r.in.RowCap) {
+				return
+			}
 		}
 	}
+	r.fail("the outermost LIMIT is no number up to %d", r.in.RowCap)
 }
 
 // ref visits one item of FROM. A sub-query over a qualified name is a fence.
 func (r *treeReader) ref(t sqlast.TableRef, scope names) {
-	r.sample(sqlast.Ref(t).Sample)
+	base := sqlast.Ref(t)
+	r.sample(base.Sample)
+	r.relations[semantic.Name(base.Alias).Key()] = true
 	switch t := t.(type) {
 	case *sqlast.EmptyRef:
 	case *sqlast.BaseTable:
 		r.nodes["BASE_TABLE"] = true
 		r.named(t, scope)
 	case *sqlast.SubqueryRef:
-		r.nodes["SUBQUERY"] = true
+		r.nodes["SUBQUERY_REF"] = true
 		if s, ok := t.Query.(*sqlast.SelectNode); ok {
 			if b, ok := s.From.(*sqlast.BaseTable); ok && (b.Catalog != "" || b.Schema != "") {
 				r.fence(s, b)
@@ -161,7 +168,7 @@ func (r *treeReader) ref(t sqlast.TableRef, scope names) {
 		}
 		r.query(t.Query, scope)
 	case *sqlast.JoinRef:
-		r.nodes["JOIN"] = true
+		r.nodes["JOIN"], r.nodes["JOIN_"+t.Type] = true, true
 		if t.Kind == "POSITIONAL" {
 			r.fail("a positional join")
 		}
@@ -186,6 +193,7 @@ func (r *treeReader) ref(t sqlast.TableRef, scope names) {
 
 // named checks a base table outside a fence: it can only be a CTE in scope.
 func (r *treeReader) named(t *sqlast.BaseTable, scope names) {
+	r.relations[semantic.Name(t.Table).Key()] = true
 	switch {
 	case t.Catalog != "" || t.Schema != "":
 		r.fail("%q.%q.%q is named outside a fence", t.Catalog, t.Schema, t.Table)
@@ -238,15 +246,19 @@ func (r *treeReader) expr(e sqlast.Expr, scope names) {
 	case nil:
 	case *sqlast.ColumnRef:
 		r.nodes["COLUMN_REF"] = true
-	case *sqlast.Constant, *sqlast.TypeExpr:
+		if key := semantic.Name(e.Names[0]).Key(); r.inLambda > 0 && len(e.Names) == 1 && r.params[key] == 0 {
+			r.values[key] = true
+		}
+	case *sqlast.Constant:
+		r.nodes["CONSTANT"] = true
 	case *sqlast.Function:
 		r.nodes["FUNCTION"] = true
 		r.call(e, scope)
 	case *sqlast.Window:
-		r.nodes["WINDOW"] = true
+		r.nodes["WINDOW"], r.nodes[e.Kind] = true, true
 		r.window(e, scope)
 	case *sqlast.Subquery:
-		r.nodes["SUBQUERY_"+e.Kind] = true
+		r.nodes["SUBQUERY"] = true
 		r.expr(e.Child, scope)
 		r.query(e.Query, scope)
 	case *sqlast.Star:
@@ -265,16 +277,19 @@ func (r *treeReader) expr(e sqlast.Expr, scope names) {
 func (r *treeReader) plain(e sqlast.Expr, scope names) {
 	switch e := e.(type) {
 	case *sqlast.Comparison:
+		r.nodes[e.Op] = true
 		r.exprs([]sqlast.Expr{e.Left, e.Right}, scope)
 	case *sqlast.Conjunction:
+		r.nodes[e.Op] = true
 		r.exprs(e.Args, scope)
 	case *sqlast.Operator:
 		r.nodes[e.Op] = true
 		r.exprs(e.Args, scope)
 	case *sqlast.Between:
+		r.nodes["COMPARE_BETWEEN"] = true
 		r.exprs([]sqlast.Expr{e.Input, e.Lower, e.Upper}, scope)
 	case *sqlast.Case:
-		r.nodes["CASE"] = true
+		r.nodes["CASE_EXPR"] = true
 		for _, c := range e.Checks {
 			r.exprs([]sqlast.Expr{c.When, c.Then}, scope)
 		}
@@ -287,10 +302,37 @@ func (r *treeReader) plain(e sqlast.Expr, scope names) {
 		r.expr(e.Child, scope)
 	case *sqlast.Lambda:
 		r.nodes["LAMBDA"] = true
-		r.exprs([]sqlast.Expr{e.Params, e.Body}, scope)
+		r.lambda(e, scope)
 	default:
 		r.fail("expression %T", e)
 	}
+}
+
+// lambda visits a lambda, or JSON's arrow, whose left side is an expression like
+// any other. Calls in a lambda lose their places when DuckDB binds them, so a
+// relation's name as a value is looked for here and not by wholeRows.
+func (r *treeReader) lambda(l *sqlast.Lambda, scope names) {
+	r.inLambda++
+	defer func() { r.inLambda-- }()
+	if l.Syntax != "LAMBDA_KEYWORD" {
+		r.exprs([]sqlast.Expr{l.Params, l.Body}, scope)
+		return
+	}
+	list := []sqlast.Expr{l.Params}
+	if f, ok := l.Params.(*sqlast.Function); ok && f.Name == "row" {
+		list = f.Args
+	}
+	for _, p := range list {
+		c, ok := p.(*sqlast.ColumnRef)
+		if !ok || len(c.Names) != 1 {
+			r.fail("a lambda's parameter is no name")
+			return
+		}
+		key := semantic.Name(c.Names[0]).Key()
+		r.params[key]++
+		defer func() { r.params[key]-- }()
+	}
+	r.expr(l.Body, scope)
 }
 
 func (r *treeReader) call(f *sqlast.Function, scope names) {
@@ -298,6 +340,7 @@ func (r *treeReader) call(f *sqlast.Function, scope names) {
 	name := r.function(f.Catalog, f.Schema, f.Name, made)
 	if name == "struct_pack" || name == "row" {
 		r.structs[int64(f.At)] = true
+		r.structs[noPlace] = r.structs[noPlace] || r.inLambda > 0
 	}
 	r.exprs(f.Args, scope)
 	r.expr(f.Filter, scope)
@@ -316,8 +359,7 @@ func (r *treeReader) window(w *sqlast.Window, scope names) {
 func (r *treeReader) function(catalog, schema, name string, made bool) string {
 	name = strings.ToLower(name)
 	r.functions[name] = true
-	literal := schema == "main" && boundNames[name] // [1, 2] is main.list_value to the parser
-	if catalog != "" || schema != "" && !literal {
+	if catalog != "" || schema != "" && schema != "main" { // the parser itself writes main.list_value for [1, 2]
 		r.fail("the text calls %q.%q.%q", catalog, schema, name)
 	}
 	if !r.in.Functions[name] && !(made && boundNames[name]) {
