@@ -38,6 +38,7 @@ var checks = map[string]func(tree) []string{
 	"links":     checkLinks,
 	"targets":   checkTargets,
 	"commands":  checkCommands,
+	"tests":     checkTests,
 	"snippets":  checkSnippets,
 	"pages":     checkPages,
 	"lengths":   checkLengths,
