@@ -32,7 +32,7 @@ demo: build ## make the sample workspace, ask it as two people over MCP, show an
 	bin/plumbline demo
 
 serve: build ## make the sample workspace and serve it over HTTP until interrupted
-	bin/plumbline demo --serve
+	bin/plumbline demo --serve --listen 127.0.0.1:8765
 
 test: ## run all tests
 	go test ./...
