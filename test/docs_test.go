@@ -135,6 +135,27 @@ func checkDecisions(t tree) []string {
 	return out
 }
 
+var (
+	changeTyped = regexp.MustCompile(`^- \[(FEATURE|FIX|SECURITY|CHANGE)\] \S`)
+	changeSides = regexp.MustCompile(`(?i)\bbefore\b.*\bnow\b|\bnow\b.*\bbefore\b`)
+)
+
+// checkChangelog wants every line of CHANGELOG.md to have a type, and a [CHANGE]
+// to say what was before and what is now.
+func checkChangelog(t tree) []string {
+	var out []string
+	for n, line := range strings.Split(string(t["CHANGELOG.md"]), "\n") {
+		switch {
+		case !strings.HasPrefix(line, "-"):
+		case !changeTyped.MatchString(line):
+			out = append(out, fmt.Sprintf("CHANGELOG.md:%d: a line begins with its type", n+1))
+		case strings.HasPrefix(line, "- [CHANGE]") && !changeSides.MatchString(line):
+			out = append(out, fmt.Sprintf("CHANGELOG.md:%d: a [CHANGE] says what was before and what is now", n+1))
+		}
+	}
+	return out
+}
+
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // named are documents that other texts name.

@@ -35,6 +35,7 @@ var checks = map[string]func(tree) []string{
 	"imports":   checkImports,
 	"comments":  checkComments,
 	"decisions": checkDecisions,
+	"changelog": checkChangelog,
 	"links":     checkLinks,
 	"targets":   checkTargets,
 	"commands":  checkCommands,
