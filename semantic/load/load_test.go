@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-func shop(t *testing.T) map[string]string {
+func shop(t testing.TB) map[string]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/shop.txtar")
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func shop(t *testing.T) map[string]string {
 	return files
 }
 
-func edit(t *testing.T, d *datadriven.TestData, files map[string]string) {
+func edit(t testing.TB, d *datadriven.TestData, files map[string]string) {
 	t.Helper()
 	archive := txtar.Parse([]byte(d.Input + "\n"))
 	for line := range strings.Lines(string(archive.Comment)) {
