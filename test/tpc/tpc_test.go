@@ -25,10 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == duck.WorkerArg {
-		duck.WorkerMain()
-		return
-	}
+	duck.WorkerMain() // does not return in a worker process
 	os.Exit(m.Run())
 }
 

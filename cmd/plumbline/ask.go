@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"plumbline/compiler/metric"
+	"plumbline/engine"
+	"plumbline/policy"
+	"plumbline/semantic/diag"
+)
+
+type sqlCmd struct {
+	As   string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	Text string `arg:"" help:"One SELECT, or - to read it from standard input."`
+}
+
+// Run asks in SQL.
+func (c sqlCmd) Run(e *env) error {
+	text, err := e.text(c.Text)
+	if err != nil {
+		return err
+	}
+	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
+		asked, err := json.Marshal(map[string]string{"sql": text})
+		if err != nil {
+			return err
+		}
+		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: text, Asked: asked})
+		return e.answer(ans, err)
+	})
+}
+
+func (e *env) text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	b, err := io.ReadAll(e.stdin)
+	if err != nil {
+		return "", diag.Wrap(err, diag.RequestMalformed, "standard input cannot be read")
+	}
+	return string(b), nil
+}
+
+// question is the command line's form of a metric question.
+type question struct {
+	Metrics  []string `arg:"" optional:"" help:"Metric names."`
+	By       []string `help:"Dimension to group by; time as name:grain. Repeatable." sep:"none"`
+	Where    []string `help:"Filter as 'field op value', e.g. 'plan = enterprise'. Repeatable." sep:"none"`
+	From     string   `help:"Keep metric_time from this date on."`
+	To       string   `help:"Keep metric_time through this day."`
+	Order    []string `help:"Name to order by; -name for descending. Repeatable." sep:"none"`
+	Limit    *int     `help:"How many rows."`
+	Question string   `help:"The whole question as JSON, as query_metrics takes it; @file reads a file."`
+}
+
+func (q question) build() (*metric.Question, error) {
+	if q.Question != "" {
+		raw := []byte(q.Question)
+		if name, ok := strings.CutPrefix(q.Question, "@"); ok {
+			var err error
+			if raw, err = os.ReadFile(name); err != nil {
+				return nil, diag.Wrap(err, diag.RequestMalformed, "the question file cannot be read")
+			}
+		}
+		out, err := metric.Decode(raw)
+		return &out, err
+	}
+	out := &metric.Question{Metrics: q.Metrics, Limit: q.Limit}
+	for _, by := range q.By {
+		name, grain, _ := strings.Cut(by, ":")
+		out.Dimensions = append(out.Dimensions, metric.DimensionRef{Name: name, Grain: grain})
+	}
+	for _, w := range q.Where {
+		parts := strings.SplitN(strings.TrimSpace(w), " ", 3)
+		if len(parts) < 2 {
+			return nil, diag.New(diag.RequestMalformed, "a filter is written 'field op value'").WithHint("for example --where 'plan = enterprise'")
+		}
+		f := metric.Filter{Field: parts[0], Op: parts[1]}
+		if len(parts) == 3 {
+			for _, v := range strings.Split(parts[2], ",") {
+				f.Values = append(f.Values, strings.TrimSpace(v))
+			}
+		}
+		out.Filters = append(out.Filters, f)
+	}
+	if q.From != "" || q.To != "" {
+		out.Time = append(out.Time, metric.TimeRange{Field: metric.MetricTime, From: q.From, To: q.To})
+	}
+	for _, o := range q.Order {
+		name, desc := strings.CutPrefix(o, "-")
+		out.Order = append(out.Order, metric.Order{By: name, Desc: desc})
+	}
+	return out, nil
+}
+
+type queryCmd struct {
+	As  string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	SQL bool   `name:"show-sql" help:"Print the compiled SQL too."`
+	question
+}
+
+// Run asks a metric question.
+func (c queryCmd) Run(e *env) error {
+	q, err := c.build()
+	if err != nil {
+		return err
+	}
+	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
+		asked, err := json.Marshal(q)
+		if err != nil {
+			return err
+		}
+		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: q, Asked: asked, ShowSQL: c.SQL})
+		return e.answer(ans, err)
+	})
+}
+
+// answer prints rows as CSV on standard output and what is said about them on
+// standard error, so that the rows can be piped on.
+func (e *env) answer(ans *engine.Answer, err error) error {
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(map[string]any{
+			"query_id": ans.QueryID, "columns": ans.Table.Columns, "rows": ans.Table.Rows, "truncated": ans.Table.Truncated,
+			"applied_filters": ans.Applied, "warnings": ans.Warnings, "sql": ans.SQL,
+		})
+	}
+	if ans.SQL != "" {
+		fmt.Fprintln(e.stderr, ans.SQL)
+	}
+	for _, a := range ans.Applied {
+		if a.Origin != "caller" {
+			fmt.Fprintf(e.stderr, "# %s filter: %s\n", a.Origin, a.Text)
+		}
+	}
+	for _, w := range ans.Warnings {
+		fmt.Fprintf(e.stderr, "# %s\n", w)
+	}
+	_, err = io.WriteString(e.stdout, ans.Table.CSV())
+	return err
+}
+
+type explainCmd struct {
+	As  string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	SQL string `help:"One SELECT to explain, instead of a metric question."`
+	question
+}
+
+// Run explains a question: one argument that holds a space is SQL.
+func (c explainCmd) Run(e *env) error {
+	req := engine.Request{Tool: engine.ToolExplain, SQL: c.SQL}
+	if req.SQL == "" && len(c.Metrics) == 1 && strings.ContainsAny(c.Metrics[0], " \n\t") {
+		req.SQL = c.Metrics[0]
+	}
+	if req.SQL == "" {
+		q, err := c.build()
+		if err != nil {
+			return err
+		}
+		req.Question = q
+	}
+	asked, err := json.Marshal(map[string]any{"sql": req.SQL, "question": req.Question})
+	if err != nil {
+		return err
+	}
+	req.Asked = asked
+	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
+		req.Subject = s
+		ans, err := eng.Answer(e.ctx, req)
+		if err != nil {
+			return err
+		}
+		if e.cli.JSON {
+			return e.print(ans.Explain)
+		}
+		_, err = io.WriteString(e.stdout, ans.Explain.Text())
+		return err
+	})
+}
+
+type metricsCmd struct {
+	As     string   `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	Search []string `arg:"" optional:"" help:"Words to look for."`
+}
+
+// Run lists metrics.
+func (c metricsCmd) Run(e *env) error {
+	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
+		search := strings.Join(c.Search, " ")
+		asked, err := json.Marshal(map[string]string{"search": search})
+		if err != nil {
+			return err
+		}
+		list, err := eng.Metrics(e.ctx, engine.Describing{Tool: engine.ToolList, Subject: s, Asked: asked, Search: search, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		if e.cli.JSON {
+			return e.print(map[string]any{"metrics": list})
+		}
+		for _, m := range list {
+			fmt.Fprintf(e.stdout, "%s\t%s\n", m.Name, m.Description)
+			for _, d := range m.Dimensions {
+				fmt.Fprintf(e.stdout, "\tby %s\t%s\n", d.Name, strings.Join(d.Grains, " "))
+			}
+		}
+		return nil
+	})
+}

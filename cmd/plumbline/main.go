@@ -1,0 +1,158 @@
+// Command plumbline serves governed metrics beside raw SQL over MCP. This folder
+// is the only one that names every floor: it wires them, reads flags and signals.
+//
+// Exit codes: 0 answered; 1 refused (the question, the model or the policy must
+// change); 2 wrong usage; 3 our failure (a source, the engine, a bug).
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"plumbline/engine"
+	"plumbline/engine/duck"
+	"plumbline/policy"
+	"plumbline/semantic/diag"
+)
+
+// version is set by the linker for releases.
+var version = "0.1.0-dev"
+
+// cli is the whole command line.
+type cli struct {
+	Dir  string `short:"C" default:"." type:"path" help:"Folder of plumbline.cue."`
+	JSON bool   `name:"json" help:"Print JSON."`
+
+	Demo    demoCmd    `cmd:"" help:"Write a sample workspace with generated data and show two people asking. Example: plumbline demo"`
+	Init    initCmd    `cmd:"" help:"Write a workspace to start from. Example: plumbline init shop"`
+	Serve   serveCmd   `cmd:"" help:"Serve MCP over HTTP or stdio. Example: plumbline serve -C shop --stdio"`
+	Check   checkCmd   `cmd:"" help:"Check configuration, models, policies and sources. Example: plumbline check -C shop"`
+	Query   queryCmd   `cmd:"" help:"Ask a metric question. Example: plumbline query -C shop --as ana revenue --by plan"`
+	SQL     sqlCmd     `cmd:"" name:"sql" help:"Ask in SQL. Example: plumbline sql -C shop --as ana 'SELECT count(*) FROM orders'"`
+	Explain explainCmd `cmd:"" help:"Show how a SQL or metric question is governed. Example: plumbline explain -C shop --as ana 'SELECT id FROM orders'"`
+	Metrics metricsCmd `cmd:"" help:"List metrics. Example: plumbline metrics -C shop --as ana revenue"`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// env is what commands use of the process.
+type env struct {
+	ctx    context.Context
+	cli    *cli
+	stdin  io.ReadCloser
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func main() {
+	duck.WorkerMain() // does not return in a worker process
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main without the process: it gives the exit code.
+func run(ctx context.Context, args []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
+	var c cli
+	e := &env{ctx: ctx, cli: &c, stdin: stdin, stdout: stdout, stderr: stderr}
+	code := -1
+	parser, err := kong.New(&c, kong.Name("plumbline"), kong.UsageOnError(), kong.Writers(stdout, stderr),
+		kong.Description("Governed metrics beside raw SQL, over MCP."), kong.Exit(func(n int) { code = n }))
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 3
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if code >= 0 { // --help has printed and asked to leave
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "plumbline: %v\nrun plumbline --help for usage\n", err)
+		return 2
+	}
+	if err := k.Run(e); err != nil {
+		return e.fail(err)
+	}
+	return 0
+}
+
+// fail prints an error and gives its exit code.
+func (e *env) fail(err error) int {
+	all := diag.All(err)
+	code := 1
+	for _, d := range all {
+		family, _, _ := strings.Cut(string(d.Code), ".")
+		switch family {
+		case "bug", "execute", "source":
+			code = 3
+		}
+	}
+	if e.cli.JSON {
+		type failure struct {
+			Code, Message, Where, Hint string
+			DidYouMean                 []string
+		}
+		list := make([]failure, len(all))
+		for i, d := range all {
+			list[i] = failure{string(d.Code), d.Msg, d.Pos.String(), d.Hint, d.DidYouMean}
+		}
+		_ = e.print(map[string]any{"errors": list})
+		return code
+	}
+	for _, d := range all {
+		fmt.Fprintln(e.stderr, d.Error())
+	}
+	return code
+}
+
+func (e *env) print(v any) error {
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// open starts an engine on the workspace of -C. The caller closes it.
+func (e *env) open(opts engine.Options) (*engine.Engine, error) {
+	return engine.Open(e.ctx, e.cli.Dir, opts)
+}
+
+// withSubject opens the engine and finds who asks: --as, or the stdio subject.
+func (e *env) withSubject(as string, ask func(*engine.Engine, policy.Subject) error) (err error) {
+	eng, err := e.open(engine.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, eng.Close()) }()
+	if as == "" {
+		as = eng.Workspace().Server.StdioSubject
+	}
+	s, ok := eng.Subject(as)
+	if !ok {
+		return diag.New(diag.RequestSubject, "plumbline.cue declares no subject %q", as).WithHint("give --as one of its subjects")
+	}
+	return ask(eng, s)
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run(e *env) error {
+	if e.cli.JSON {
+		return e.print(map[string]string{"version": version})
+	}
+	_, err := fmt.Fprintln(e.stdout, "plumbline", version)
+	return err
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"plumbline"
+	"plumbline/engine"
+	"plumbline/semantic/load"
+)
+
+type initCmd struct {
+	Folder string `arg:"" type:"path" help:"Folder to write; must not hold a workspace already."`
+}
+
+// Run writes a workspace with the sample models and policies, and no data.
+func (c initCmd) Run(e *env) error {
+	if err := load.Init(c.Folder, plumbline.Files); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(map[string]string{"workspace": c.Folder})
+	}
+	fmt.Fprintf(e.stdout, "wrote %s: plumbline.cue, models/, rego/\nnext: put data/ in place, then plumbline check -C %s\n", c.Folder, c.Folder)
+	return nil
+}
+
+type checkCmd struct{}
+
+// Run loads everything as serve does, self-test included, and reports all mistakes at once.
+func (c checkCmd) Run(e *env) (err error) {
+	eng, err := e.open(engine.Options{SelfTest: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, eng.Close()) }()
+	sum := eng.Summary()
+	if e.cli.JSON {
+		return e.print(sum)
+	}
+	fmt.Fprintf(e.stdout, "%s: %d entities, %d metrics, policy %.12s, models %.12s: all checks passed\n", sum.Name, sum.Entities, sum.Metrics, sum.Policy, sum.Model)
+	if !sum.Sandboxed {
+		fmt.Fprintln(e.stdout, "note: this system cannot confine the workers (no landlock); see docs/security.md")
+	}
+	return nil
+}

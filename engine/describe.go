@@ -1,0 +1,344 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
+	"plumbline/policy"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// The describing tools. They pass the same policy and leave the same record as
+// a question, and say nothing about what the subject may not see.
+const (
+	ToolList     = "list_metrics"
+	ToolSearch   = "search_tables"
+	ToolDescribe = "describe_table"
+)
+
+// Describing is a describing question.
+type Describing struct {
+	Tool    string
+	Subject policy.Subject
+	Asked   json.RawMessage
+	Search  string // list_metrics, search_tables: words to look for; "" means all
+	Table   string // describe_table
+	Limit   int    // how many; 0 means 50
+}
+
+// Table is one entity as a subject may use it.
+type Table struct {
+	Name          string        `json:"name"`
+	Description   string        `json:"description"`
+	Grain         string        `json:"grain"`
+	TimeDimension string        `json:"time_dimension,omitempty"`
+	Columns       []Column      `json:"columns,omitempty"`
+	Measures      []MeasureInfo `json:"measures,omitempty"`
+	Joins         []Join        `json:"joins,omitempty"`
+	Filters       []FilterInfo  `json:"filters,omitempty"`
+	RowRule       bool          `json:"row_rule"` // the subject sees only some rows
+	Source        string        `json:"source"`
+	Tags          []string      `json:"tags,omitempty"`
+}
+
+// Column is one column of a Table and how it may be used.
+type Column struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Use         string   `json:"use"` // output, filter, join
+	Mask        string   `json:"mask,omitempty"`
+	Grains      []string `json:"grains,omitempty"`
+	Computed    bool     `json:"computed,omitempty"`
+	Samples     []string `json:"samples,omitempty"`
+}
+
+// MeasureInfo is one measure of a Table, asked for through the metrics that use it.
+type MeasureInfo struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Metrics     []string `json:"metrics"`
+}
+
+// Join is one relationship to another visible entity.
+type Join struct {
+	Role string `json:"role"`
+	To   string `json:"to"`
+	Kind string `json:"kind"`
+	On   string `json:"on"`
+}
+
+// FilterInfo is one filter of the model.
+type FilterInfo struct {
+	Kind        string `json:"kind"` // fixed, required, default
+	Field       string `json:"field,omitempty"`
+	Description string `json:"description"`
+}
+
+// Metric is one metric as a subject may ask for it.
+type Metric struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Unit        string      `json:"unit,omitempty"`
+	Format      string      `json:"format,omitempty"`
+	Tables      []string    `json:"tables"`                // the facts it aggregates
+	Time        []string    `json:"metric_time,omitempty"` // grains of metric_time
+	Required    []string    `json:"required_filters,omitempty"`
+	Dimensions  []Dimension `json:"dimensions"`
+
+	synonyms []string
+}
+
+// Dimension is what a metric may be grouped or filtered by, under a spelling
+// that means it and nothing else.
+type Dimension struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Grains      []string `json:"grains,omitempty"`
+	FilterOnly  bool     `json:"filter_only,omitempty"`
+}
+
+// Metrics answers list_metrics.
+func (e *Engine) Metrics(ctx context.Context, d Describing) (out []Metric, err error) {
+	err = e.describing(ctx, d, func(v *view) error {
+		all, err := v.metrics()
+		if err != nil {
+			return err
+		}
+		out = rank(all, d, func(m Metric) []string {
+			return slices.Concat([]string{m.Name, m.Description}, m.Tables, m.synonyms)
+		})
+		return nil
+	})
+	return out, err
+}
+
+func (v *view) metrics() ([]Metric, error) {
+	list, err := metric.List(v, v.w.catalog, v.w.expressions)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Metric, len(list))
+	for i, m := range list {
+		out[i] = Metric{Name: string(m.Name), Description: m.Description, Unit: m.Unit, Format: m.Format,
+			Tables: []string{}, Time: m.Time, Required: m.Required, Dimensions: []Dimension{}, synonyms: m.Synonyms}
+		for _, e := range m.Entities {
+			out[i].Tables = append(out[i].Tables, string(e))
+		}
+		for _, dim := range m.Dimensions {
+			out[i].Dimensions = append(out[i].Dimensions, Dimension{Name: dim.Spelling, Type: string(dim.Type), Description: dim.Description, Grains: dim.Grains, FilterOnly: dim.FilterOnly})
+		}
+	}
+	return out, nil
+}
+
+// Tables answers search_tables: the entities without their columns.
+func (e *Engine) Tables(ctx context.Context, d Describing) (out []Table, err error) {
+	err = e.describing(ctx, d, func(v *view) error {
+		var all []Table
+		words := map[string][]string{}
+		for _, n := range v.Names() {
+			vis, err := v.Entity(semantic.Name(n))
+			if err != nil {
+				return err
+			}
+			t, err := v.table(vis)
+			if err != nil {
+				return err
+			}
+			words[t.Name] = append([]string{t.Name, t.Description, t.Grain}, vis.Entity.Synonyms...)
+			for _, c := range t.Columns {
+				words[t.Name] = append(words[t.Name], c.Name, c.Description)
+			}
+			t.Columns, t.Measures, t.Joins, t.Filters = nil, nil, nil, nil
+			all = append(all, t)
+		}
+		out = rank(all, d, func(t Table) []string { return words[t.Name] })
+		return nil
+	})
+	return out, err
+}
+
+// Table answers describe_table; a hidden entity is answered as a missing one.
+func (e *Engine) Table(ctx context.Context, d Describing) (out *Table, err error) {
+	err = e.describing(ctx, d, func(v *view) error {
+		vis, err := v.Entity(semantic.Name(d.Table))
+		if err != nil {
+			return err
+		}
+		if vis == nil {
+			return diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(nearest(d.Table, v.Names())...).
+				WithHint("search_tables lists what you may see")
+		}
+		t, err := v.table(vis)
+		out = &t
+		return err
+	})
+	return out, err
+}
+
+// describing runs fn under the clock, the policy and the audit of a question.
+func (e *Engine) describing(ctx context.Context, d Describing, fn func(*view) error) (err error) {
+	w, release := e.world()
+	defer release()
+	ctx, cancel := context.WithTimeoutCause(ctx, w.ws.Limits.Time, errTime)
+	defer cancel()
+	q := e.begin(ctx, w, Request{Tool: d.Tool, Subject: d.Subject, Asked: d.Asked})
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.Wrap(panicError{p, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees").WithHint("report query id %s", q.id)
+		}
+		r := q.record(nil, err)
+		r.Normalised, r.Hash = "", ""
+		if auditErr := e.audit.Write(context.WithoutCancel(ctx), r); auditErr != nil {
+			err = auditErr
+		}
+	}()
+	defer q.time(stageResolve)()
+	return fn(q.view)
+}
+
+// table describes one entity by what its access allows.
+func (v *view) table(vis *resolve.Visible) (Table, error) {
+	e := vis.Entity
+	access := v.access[e.Name.Key()]
+	t := Table{Name: string(e.Name), Description: e.Description, Grain: e.Grain, Source: string(e.Source.Source),
+		RowRule: access.Rows.Truth != policy.Always, Tags: e.Tags}
+	for _, f := range e.Fields {
+		class, ok := vis.Class(f.Name)
+		if !ok || class == semantic.Private {
+			continue
+		}
+		c := Column{Name: string(f.Name), Type: string(f.Type), Description: f.Description, Use: class.String(), Samples: f.Samples}
+		if m := access.Columns[f.Name.Key()].Mask; m != nil {
+			c.Mask, c.Samples = m.Kind, nil
+		}
+		if d := e.Dimension(f.Name); d != nil {
+			c.Grains = d.Grains
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	for _, d := range e.Dimensions {
+		if class, ok := vis.Class(d.Name); ok && class != semantic.Private && d.Expr != "" {
+			t.Columns = append(t.Columns, Column{Name: string(d.Name), Type: string(d.Type), Description: d.Description,
+				Use: class.String(), Grains: d.Grains, Computed: true})
+		}
+	}
+	if _, ok := vis.Class(e.TimeDimension); ok {
+		t.TimeDimension = string(e.TimeDimension)
+	}
+	for _, f := range e.Filters {
+		if _, ok := vis.Class(f.Field); ok || f.Field == "" {
+			t.Filters = append(t.Filters, FilterInfo{Kind: string(f.Kind), Field: string(f.Field), Description: f.Description})
+		}
+	}
+	return t, v.related(&t, vis)
+}
+
+// related fills the joins to visible entities and the measures whose metrics are visible.
+func (v *view) related(t *Table, vis *resolve.Visible) error {
+	for _, r := range vis.Entity.Relationships {
+		to, err := v.Entity(r.To)
+		if err != nil {
+			return err
+		}
+		if to == nil {
+			continue
+		}
+		var on []string
+		for _, p := range r.On {
+			_, a := vis.Class(p.From)
+			_, b := to.Class(p.To)
+			if a && b {
+				on = append(on, string(vis.Entity.Name)+"."+string(p.From)+" = "+string(to.Entity.Name)+"."+string(p.To))
+			}
+		}
+		if len(on) == len(r.On) {
+			t.Joins = append(t.Joins, Join{Role: string(r.Name), To: string(r.To), Kind: string(r.Kind), On: strings.Join(on, " AND ")})
+		}
+	}
+	metrics, err := v.metrics()
+	if err != nil {
+		return err
+	}
+	for _, m := range vis.Entity.Measures {
+		info := MeasureInfo{Name: string(m.Name), Description: m.Description}
+		for _, d := range metrics {
+			def := v.w.catalog.Metric(semantic.Name(d.Name))
+			if def.Kind == semantic.SimpleMetric && def.Entity.Key() == vis.Entity.Name.Key() && def.Measure.Key() == m.Name.Key() {
+				info.Metrics = append(info.Metrics, d.Name)
+			}
+		}
+		if len(info.Metrics) > 0 {
+			t.Measures = append(t.Measures, info)
+		}
+	}
+	return nil
+}
+
+// rank keeps what holds every word of the search, those that hold them in the
+// name first, and cuts at the limit. No search keeps all in declared order.
+func rank[T any](all []T, d Describing, words func(T) []string) []T {
+	terms := strings.Fields(strings.ToLower(d.Search))
+	type scored struct {
+		item  T
+		score int
+	}
+	var hits []scored
+	for _, item := range all {
+		w := words(item)
+		score, every := 0, true
+		for _, term := range terms {
+			switch {
+			case strings.Contains(strings.ToLower(w[0]), term):
+				score += 2
+			case strings.Contains(strings.ToLower(strings.Join(w, " ")), term):
+				score++
+			default:
+				every = false
+			}
+		}
+		if every {
+			hits = append(hits, scored{item, score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b scored) int { return b.score - a.score })
+	limit := d.Limit
+	if limit <= 0 {
+		limit = 50
+	}
+	out := make([]T, 0, min(limit, len(hits)))
+	for _, h := range hits[:min(limit, len(hits))] {
+		out = append(out, h.item)
+	}
+	return out
+}
+
+// nearest gives up to three names within a third of the asked name's length.
+func nearest(asked string, names []string) []string {
+	type near struct {
+		name string
+		dist int
+	}
+	var hits []near
+	for _, n := range names {
+		if d := levenshtein.ComputeDistance(strings.ToLower(asked), strings.ToLower(n)); d <= max(1, len(asked)/3) {
+			hits = append(hits, near{n, d})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b near) int { return a.dist - b.dist })
+	var out []string
+	for _, h := range hits[:min(3, len(hits))] {
+		out = append(out, h.name)
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+// Package engine is the program on one page: Answer runs the nine stages in
+// order, and every question passes all of them, whichever door it came through.
+//
+//	1 request    the tool call and the subject from the transport
+//	2 parse      one SELECT, strictly decoded; a metric question is compiled to text first
+//	3 resolve    names against what this subject may see; facts beside the tree
+//	4 decide     class rules, then one Rego decision on the facts
+//	5 rewrite    a fence round each entity, by splicing
+//	6 prove      the final text read again; then Rego's verify
+//	7 execute    only what is proved, in a worker process
+//	8 shape      rows into the answer
+//	9 audit      deferred at the top: no record, no answer
+//
+// There is no fallback: what a stage cannot do safely it refuses with a code.
+// explain and the describing questions run the same stages up to where they end.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"runtime/debug"
+	"time"
+
+	"plumbline/compiler/emit"
+	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
+	"plumbline/engine/duck"
+	"plumbline/engine/shape"
+	"plumbline/policy"
+	"plumbline/policy/prove"
+	"plumbline/policy/rewrite"
+	"plumbline/semantic/diag"
+)
+
+// Request is one question. Exactly one of SQL and Question is set.
+type Request struct {
+	Tool     string           // query_sql, query_metrics, explain
+	Subject  policy.Subject   // from the transport
+	SQL      string           // raw SQL over entities
+	Question *metric.Question // a metric question
+	Asked    json.RawMessage  // the arguments as they came, for the record
+	ShowSQL  bool             // give the SQL over entities with the answer
+}
+
+// Answer is what a caller gets. Table is nil for explain.
+type Answer struct {
+	QueryID  string
+	Table    *shape.Table
+	Applied  []Applied // filters in force, by origin
+	Warnings []string
+	SQL      string // over entities, when asked for
+	Explain  *Explanation
+	StageMS  map[string]float64 // milliseconds by stage, for measuring
+}
+
+// Applied is one filter that was in force. Row rules of the policy are named as
+// present, never spelled out.
+type Applied struct {
+	Origin     string `json:"origin"` // caller, fixed, default, required, policy
+	Text       string `json:"text"`
+	Overridden bool   `json:"overridden,omitempty"`
+}
+
+// stage names, in order; timings, audit and docs use these words.
+const (
+	stageRequest = "request"
+	stageParse   = "parse"
+	stageResolve = "resolve"
+	stageDecide  = "decide"
+	stageRewrite = "rewrite"
+	stageProve   = "prove"
+	stageExecute = "execute"
+	stageShape   = "shape"
+	stageAudit   = "audit"
+)
+
+// Stages are the nine stages in order.
+var Stages = []string{stageRequest, stageParse, stageResolve, stageDecide, stageRewrite, stageProve, stageExecute, stageShape, stageAudit}
+
+// Answer asks one question. It is safe for any number of goroutines. The error
+// is always a *diag.Error or diag.List; the answer is nil when there is one.
+func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err error) {
+	w, release := e.world()
+	defer release()
+	ctx, cancel := context.WithTimeoutCause(ctx, w.ws.Limits.Time, errTime)
+	defer cancel()
+	q := e.begin(ctx, w, req)
+	defer func() { ans, err = q.finish(ctx, ans, err, recover()) }()
+
+	if err := q.request(ctx); err != nil { // 1
+		return nil, err
+	}
+	if err := q.prepare(ctx); err != nil { // 2 to 6, or an equal question's proof
+		return nil, err
+	}
+	if req.Tool == ToolExplain {
+		return q.explain(ctx)
+	}
+	rows, err := q.execute(ctx) // 7
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Release()
+	return q.shape(rows) // 8
+}
+
+// prepare runs the stages from parse to prove.
+func (q *query) prepare(ctx context.Context) error {
+	if q.reuse(ctx) {
+		return q.decide(ctx) // a decision is never reused
+	}
+	for _, stage := range []func(context.Context) error{q.parse, q.resolve, q.decide, q.rewrite, q.prove} {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	q.keep()
+	return nil
+}
+
+// request turns the question into text over entities.
+func (q *query) request(context.Context) error {
+	defer q.time(stageRequest)()
+	if (q.req.Question == nil) == (q.req.SQL == "") {
+		return diag.New(diag.ParseEmpty, "a question is either SQL or a metric question").WithHint("send a SELECT statement, or metrics to query_metrics")
+	}
+	if q.req.Question == nil {
+		q.text = q.req.SQL
+		return nil
+	}
+	plan, err := metric.Build(q.view, q.w.catalog, *q.req.Question, metric.Options{
+		Now: q.now, DefaultLimit: q.limits.Rows, Expressions: q.w.expressions, AllRows: q.view.allRows,
+	})
+	if err != nil {
+		return err
+	}
+	text, err := emit.SQL(plan)
+	if err != nil {
+		return err
+	}
+	q.plan, q.text, q.model, q.columns = plan, text.SQL, text.Model, text.Columns
+	return nil
+}
+
+func (q *query) parse(ctx context.Context) (err error) {
+	defer q.time(stageParse)()
+	q.stmt, err = sqlast.Parse(ctx, q.w.pool, q.text)
+	return err
+}
+
+func (q *query) resolve(ctx context.Context) (err error) {
+	defer q.time(stageResolve)()
+	q.bound, err = resolve.Resolve(ctx, q.stmt, q.view, resolve.Options{ModelSpans: q.model})
+	return err
+}
+
+// decide applies the floor that no policy can loosen, then asks the policy once.
+func (q *query) decide(ctx context.Context) error {
+	defer q.time(stageDecide)()
+	access := q.view.touched(q.bound)
+	if err := policy.CheckUses(q.bound, access); err != nil {
+		return err
+	}
+	if err := q.requiredFilters(); err != nil {
+		return err
+	}
+	facts := policy.FactsOf(q.bound, access, q.req.Subject, q.req.Tool, q.metricNames(), q.now, q.limits.facts())
+	d, err := q.w.policy.Decide(ctx, facts, access)
+	if err != nil {
+		return err
+	}
+	q.facts, q.decision = &facts, d
+	if d.Verdict != policy.Allow {
+		return denied(d)
+	}
+	q.limits = q.limits.lower(d.Limits)
+	return nil
+}
+
+func (q *query) rewrite(ctx context.Context) (err error) {
+	defer q.time(stageRewrite)()
+	q.rewritten, err = rewrite.Apply(ctx, q.w.pool, q.bound, q.decision, rewrite.Options{RowCap: q.limits.Rows + 1})
+	return err
+}
+
+// prove reads the final text as DuckDB reads it, then lets the policy's verify
+// package look at the summary.
+func (q *query) prove(ctx context.Context) (err error) {
+	defer q.time(stageProve)()
+	q.proved, q.evidence, err = prove.Check(ctx, q.w.pool, q.proveInput())
+	if err != nil {
+		return err
+	}
+	reasons, err := q.w.policy.Verify(ctx, q.evidence.Summary)
+	if err != nil {
+		return err
+	}
+	if len(reasons) > 0 {
+		return refused(diag.PolicyVerify, "the policy's verify rules refuse this query", reasons)
+	}
+	return nil
+}
+
+func (q *query) execute(ctx context.Context) (*duck.Result, error) {
+	defer q.time(stageExecute)()
+	ctx, cancel := context.WithTimeoutCause(ctx, q.limits.Time-time.Since(q.now), errTime)
+	defer cancel()
+	return q.w.pool.Run(ctx, q.proved, duck.RunLimits{Rows: q.limits.Rows + 1, Bytes: q.limits.Bytes})
+}
+
+func (q *query) shape(rows *duck.Result) (*Answer, error) {
+	defer q.time(stageShape)()
+	columns := q.answerColumns(rows.Columns)
+	table, err := shape.Rows(columns, rows.Records, shape.Limits{Rows: q.answerRows(), Bytes: int(q.limits.Bytes)})
+	if err != nil {
+		return nil, err
+	}
+	if rows.Truncated && !table.Truncated {
+		table.Truncated, table.CutBy = true, "bytes"
+	}
+	ans := &Answer{QueryID: q.id, Table: table, Applied: q.applied(), Warnings: q.warnings(table)}
+	if q.req.ShowSQL {
+		ans.SQL = q.text
+	}
+	return ans, nil
+}
+
+// finish is the ninth stage: it turns a panic into bug.internal, names what the
+// context knows about a failure, and writes the record before anything leaves.
+func (q *query) finish(ctx context.Context, ans *Answer, err error, panicked any) (*Answer, error) {
+	if panicked != nil {
+		err = diag.Wrap(panicError{panicked, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees").WithHint("report query id %s", q.id)
+	}
+	err = q.explainContext(ctx, err)
+	if err != nil {
+		ans = nil
+	} else {
+		ans.StageMS = q.times
+	}
+	if auditErr := q.e.audit.Write(context.WithoutCancel(ctx), q.record(ans, err)); auditErr != nil {
+		return nil, auditErr
+	}
+	return ans, err
+}

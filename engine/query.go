@@ -1,0 +1,271 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"plumbline/compiler/emit"
+	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
+	"plumbline/engine/shape"
+	"plumbline/policy"
+	"plumbline/policy/prove"
+	"plumbline/policy/rewrite"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// The tools that ask for rows or for an account of a question.
+const (
+	ToolSQL     = "query_sql"
+	ToolMetrics = "query_metrics"
+	ToolExplain = "explain"
+)
+
+// errTime is the cause of a context that the time limit ended.
+var errTime = errors.New("time limit")
+
+// query is one question on its way through the stages; each stage fills its
+// own fields and reads those of the stages before. It lives in one goroutine.
+type query struct {
+	e   *Engine
+	w   *world
+	req Request
+	id  string
+	now time.Time
+
+	view   *view
+	limits limits
+	times  map[string]float64 // milliseconds by stage
+	cached bool
+
+	plan    *metric.Plan // nil for SQL
+	text    string       // over entities
+	model   []resolve.Span
+	columns []emit.Column // nil for SQL
+
+	stmt      *sqlast.Statement
+	bound     *resolve.Bound
+	facts     *policy.Facts
+	decision  policy.Decision
+	rewritten *rewrite.Rewritten
+	proved    prove.Proved
+	evidence  *prove.Evidence
+}
+
+func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {
+	now := e.now()
+	return &query{
+		e: e, w: w, req: req, id: newID(), now: now,
+		view:   newView(ctx, w, req.Subject, now),
+		limits: limits{Time: w.ws.Limits.Time, Rows: w.ws.Limits.Rows, Bytes: w.ws.Limits.Bytes},
+		times:  map[string]float64{},
+	}
+}
+
+// newID names a question in answers and records.
+func newID() string {
+	var b [9]byte
+	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
+	return fmt.Sprintf("q%x", b)
+}
+
+// time starts a stage's clock; the function it gives stops it.
+func (q *query) time(stage string) func() {
+	start := time.Now()
+	return func() { q.times[stage] += float64(time.Since(start).Microseconds()) / 1000 }
+}
+
+// limits are the bounds in force for one question.
+type limits struct {
+	Time  time.Duration
+	Rows  int
+	Bytes int64
+}
+
+func (l limits) facts() policy.Limits {
+	return policy.Limits{TimeMS: l.Time.Milliseconds(), Rows: int64(l.Rows), Bytes: l.Bytes}
+}
+
+// lower takes the decision's limits where they are lower.
+func (l limits) lower(d policy.Limits) limits {
+	return limits{
+		Time:  min(l.Time, time.Duration(d.TimeMS)*time.Millisecond),
+		Rows:  int(min(int64(l.Rows), d.Rows)),
+		Bytes: min(l.Bytes, d.Bytes),
+	}
+}
+
+func (q *query) metricNames() []string {
+	if q.req.Question == nil {
+		return []string{}
+	}
+	return q.req.Question.Metrics
+}
+
+// requiredFilters refuses a scan that lacks a filter its entity requires.
+func (q *query) requiredFilters() error {
+	var errs diag.List
+	for _, r := range q.bound.Refs {
+		for _, f := range r.Entity.Filters {
+			if f.Kind != semantic.RequiredFilter || met(r.Met, f.Name) {
+				continue
+			}
+			errs = append(errs, diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", r.Entity.Name, f.Field).
+				At(diag.PosAt("", q.text, r.Name.Start)).
+				WithHint("add a condition such as %s >= <from> AND %s < <to> as a top-level AND beside that relation", f.Field, f.Field))
+		}
+	}
+	if q.req.Question != nil {
+		for _, e := range errs {
+			e.Pos = diag.Pos{} // the text is ours, not the caller's
+			e.Hint = "add a filter on that field to filters"
+		}
+	}
+	return errs.Err()
+}
+
+func met(names []semantic.Name, n semantic.Name) bool {
+	for _, m := range names {
+		if m.Key() == n.Key() {
+			return true
+		}
+	}
+	return false
+}
+
+// denied makes the refusal of a decision. The reasons are the policy's own words.
+func denied(d policy.Decision) error {
+	return refused(diag.PolicyDenied, "the policy does not allow this question", d.Reasons)
+}
+
+func refused(code diag.Code, msg string, reasons []policy.Reason) error {
+	texts := make([]string, 0, len(reasons))
+	for _, r := range reasons {
+		texts = append(texts, r.Text)
+	}
+	e := diag.New(code, "%s", msg)
+	if len(texts) > 0 {
+		e = e.WithHint("%s", strings.Join(texts, "; "))
+	}
+	return e
+}
+
+func (q *query) proveInput() prove.Input {
+	names := make([]string, len(q.bound.Outputs))
+	for i, o := range q.bound.Outputs {
+		names[i] = o.Name
+	}
+	private := map[string][]semantic.Name{}
+	for _, u := range q.bound.Uses {
+		r := q.bound.Refs[u.Ref]
+		if u.Origin == resolve.Model && q.decision.Entities[r.Entity.Name.Key()].Columns[u.Column.Key()].Class == semantic.Private {
+			private[r.Entity.Name.Key()] = append(private[r.Entity.Name.Key()], u.Column)
+		}
+	}
+	return prove.Input{
+		Text: q.rewritten.Text, Catalog: q.w.catalog, Subject: q.req.Subject, Decision: q.decision, RowCap: q.limits.Rows + 1,
+		Names: names, Private: private, Functions: q.w.functions, Memo: &q.w.memo,
+	}
+}
+
+// answerRows is how many rows the answer may show.
+func (q *query) answerRows() int {
+	if q.plan != nil && q.plan.Limit > 0 {
+		return min(q.limits.Rows, q.plan.Limit)
+	}
+	return q.limits.Rows
+}
+
+// answerColumns joins what the engine says of the result with what the question means.
+func (q *query) answerColumns(got []prove.Column) []shape.Column {
+	out := make([]shape.Column, len(got))
+	for i, c := range got {
+		out[i] = shape.Column{Name: c.Name, Type: c.Type, Kind: "column"}
+		if i < len(q.columns) {
+			m := q.columns[i]
+			out[i].Kind, out[i].Grain, out[i].Unit, out[i].Format = m.Kind, m.Grain, m.Unit, m.Format
+		}
+	}
+	return out
+}
+
+func (q *query) applied() []Applied {
+	out := []Applied{}
+	if q.plan != nil {
+		for _, a := range q.plan.Applied {
+			out = append(out, Applied{Origin: string(a.Origin), Text: a.Text, Overridden: a.Overridden})
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range q.bound.Refs {
+		key := r.Entity.Name.Key()
+		if d := q.decision.Entities[key]; d.Rows.Truth != policy.Always && !seen[key] {
+			seen[key] = true
+			out = append(out, Applied{Origin: "policy", Text: fmt.Sprintf("a row rule on %s", r.Entity.Name)})
+		}
+	}
+	return out
+}
+
+func (q *query) warnings(t *shape.Table) []string {
+	out := []string{}
+	if t.Truncated {
+		out = append(out, fmt.Sprintf("only the first %d rows are given (cut by the limit of %s); narrow the question or aggregate", len(t.Rows), t.CutBy))
+	}
+	if !q.bound.Ordered && len(t.Rows) > 1 {
+		out = append(out, "order_unspecified: the query has no ORDER BY, so the order of rows may change")
+	}
+	if t.NonFinite > 0 {
+		out = append(out, fmt.Sprintf("%d values were NaN or infinite and are given as null", t.NonFinite))
+	}
+	for _, m := range q.masked() {
+		out = append(out, fmt.Sprintf("%s is masked for you", m))
+	}
+	return out
+}
+
+// masked names the columns that the question uses and sees only as masks.
+func (q *query) masked() []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, r := range q.bound.Refs {
+		for _, c := range r.Columns {
+			name := string(r.Entity.Name) + "." + string(c)
+			if q.decision.Entities[r.Entity.Name.Key()].Columns[c.Key()].Mask != nil && !seen[name] {
+				seen[name] = true
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+// explainContext gives a failure that an ended context caused its own code.
+func (q *query) explainContext(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	switch diag.CodeOf(err) {
+	case diag.BugInternal, diag.ExecuteFailed, diag.ExecuteCrashed, diag.RequestCancelled, diag.LimitTime:
+	default:
+		return err
+	}
+	if errors.Is(context.Cause(ctx), errTime) {
+		return diag.Wrap(err, diag.LimitTime, "the time limit of %s passed", q.limits.Time).WithHint("ask for less: a shorter period, fewer groups")
+	}
+	return diag.Wrap(err, diag.RequestCancelled, "the call was cancelled")
+}
+
+// panicError carries a recovered panic into the audit record.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (p panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"plumbline/engine/audit"
+	"plumbline/policy"
+	"plumbline/semantic/diag"
+)
+
+// record gathers what is known of the question so far; stages that did not run
+// leave their fields empty, never absent.
+func (q *query) record(ans *Answer, err error) audit.Record {
+	r := emptyRecord(q.e, q.w, q.id, q.req.Tool, q.req.Subject, q.req.Asked)
+	r.Time, r.Normalised, r.Cached, r.StageMS = q.now, q.text, q.cached, q.times
+	sum := sha256.Sum256([]byte(q.text))
+	r.Hash = hex.EncodeToString(sum[:])
+	if q.facts != nil {
+		r.Entities, r.Functions = uses(q.facts), q.facts.Functions
+		r.Verdict, r.Rules = q.decision.Verdict.String(), rules(q.decision)
+		r.Reasons = append(r.Reasons, q.decision.Reasons...)
+	}
+	if q.bound != nil {
+		for _, ref := range q.bound.Refs {
+			if s := string(ref.Entity.Source.Source); !slices.Contains(r.Sources, s) {
+				r.Sources = append(r.Sources, s)
+			}
+		}
+	}
+	r.FinalSQL = q.proved.Text()
+	if ans != nil && ans.Table != nil {
+		r.Rows, r.Bytes, r.Truncated = len(ans.Table.Rows), ans.Table.Bytes, ans.Table.Truncated
+	}
+	outcome(&r, err)
+	return r
+}
+
+func emptyRecord(e *Engine, w *world, id, tool string, s policy.Subject, asked json.RawMessage) audit.Record {
+	if len(asked) == 0 || !json.Valid(asked) {
+		text, _ := json.Marshal(string(asked)) // a string always marshals
+		asked = text
+	}
+	return audit.Record{
+		ID: id, Time: e.now(), Subject: s, Tool: tool, Question: asked,
+		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{},
+		Policy: w.policy.Revision(), Model: w.catalog.Revision, Sources: []string{},
+		StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
+	}
+}
+
+// outcome writes the errors as the caller saw them, and apart from them the raw causes.
+func outcome(r *audit.Record, err error) {
+	if err == nil {
+		return
+	}
+	all := diag.All(err)
+	r.Outcome = string(all[0].Code)
+	var raw []string
+	for _, e := range all {
+		r.Errors = append(r.Errors, e.Error())
+		if e.Err != nil {
+			raw = append(raw, e.Err.Error())
+			var inner *diag.Error
+			for cause := e.Err; errors.As(cause, &inner) && inner.Err != nil; cause = inner.Err {
+				raw = append(raw, inner.Err.Error())
+			}
+		}
+	}
+	r.RawError = strings.Join(raw, "\n")
+}
+
+func uses(f *policy.Facts) []audit.EntityUse {
+	out := []audit.EntityUse{}
+	for _, e := range f.Entities {
+		if len(e.Columns) == 0 {
+			out = append(out, audit.EntityUse{Entity: e.Name})
+		}
+		for _, c := range e.Columns {
+			u := audit.EntityUse{Entity: e.Name, Column: c.Name, Class: c.Class, Clause: c.Clause}
+			if !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+// rules names every rule that shaped the question: decision, rows, columns, masks.
+func rules(d policy.Decision) []policy.RuleRef {
+	out := slices.Clone(d.Rules)
+	for _, a := range d.Entities {
+		out = append(out, a.Rules...)
+		out = append(out, a.Rows.Rules...)
+		for _, c := range a.Columns {
+			if c.Mask != nil {
+				out = append(out, c.Mask.Rule)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b policy.RuleRef) int {
+		if c := strings.Compare(a.File, b.File); c != 0 {
+			return c
+		}
+		return a.Line - b.Line
+	})
+	out = slices.Compact(out)
+	if out == nil {
+		out = []policy.RuleRef{}
+	}
+	return out
+}
+
+// Refused leaves the record of a call that was refused before it became a
+// question: malformed arguments, no subject. The error is the record's own.
+func (e *Engine) Refused(ctx context.Context, tool string, s policy.Subject, asked json.RawMessage, err error) error {
+	w, release := e.world()
+	defer release()
+	r := emptyRecord(e, w, newID(), tool, s, asked)
+	outcome(&r, err)
+	return e.audit.Write(context.WithoutCancel(ctx), r)
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plumbline/compiler/resolve"
+	"plumbline/engine/audit"
+	"plumbline/engine/duck"
+	"plumbline/policy"
+	"plumbline/policy/opa"
+	"plumbline/policy/prove"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+	"plumbline/semantic/load"
+	"plumbline/sources/files"
+)
+
+// Engine answers questions over one workspace. Make one with Open; it may be
+// used by any number of goroutines until Close.
+type Engine struct {
+	root    string
+	opts    Options
+	audit   *audit.Log
+	now     func() time.Time
+	current atomic.Pointer[world]
+	reload  sync.Mutex
+}
+
+// Options are what a caller of Open may set; the zero value is what serve uses.
+type Options struct {
+	Now      func() time.Time // the clock; nil means time.Now
+	AuditTo  string           // overrides the workspace's audit path
+	Temp     string           // parent of the workers' folders; "" means os.TempDir
+	MaskKey  []byte           // key of hash masks; nil draws one for the process's life
+	SelfTest bool             // run the self-test before the first question
+}
+
+// world is one revision of everything a question rests on: models, policy, and
+// the workers that hold their views. A reload makes a new one; the old one
+// closes when its last question has ended.
+type world struct {
+	ws          *semantic.Workspace
+	catalog     *semantic.Catalog
+	expressions *resolve.Expressions
+	policy      *opa.Policy
+	pool        *duck.Pool
+	functions   map[string]bool // names that texts may call
+	memo        prove.Memo
+	seen        seen
+
+	uses   sync.WaitGroup // questions in flight
+	mu     sync.Mutex
+	closed bool
+}
+
+// Open loads the workspace in root, starts its workers and proves them by the
+// self-test. On an error nothing is left running.
+func Open(ctx context.Context, root string, opts Options) (*Engine, error) {
+	e := &Engine{root: root, opts: opts, now: opts.Now}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.opts.MaskKey == nil {
+		e.opts.MaskKey = make([]byte, 32)
+		_, _ = rand.Read(e.opts.MaskKey) // crypto/rand.Read never fails
+	}
+	w, err := e.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec := w.ws.Audit
+	if opts.AuditTo != "" {
+		spec.Path = opts.AuditTo
+	}
+	if e.audit, err = audit.Open(spec); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	e.current.Store(w)
+	if opts.SelfTest {
+		if err := e.selfTest(ctx); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	return e, nil
+}
+
+// Close waits for the questions in flight, ends the workers and the audit log.
+func (e *Engine) Close() error {
+	return errors.Join(e.current.Load().close(), e.audit.Close())
+}
+
+// Reload builds a new world from the files and swaps it in. When that fails the
+// old one stays and the error says why. No question is dropped.
+func (e *Engine) Reload(ctx context.Context) error {
+	e.reload.Lock()
+	defer e.reload.Unlock()
+	w, err := e.build(ctx)
+	if err != nil {
+		return err
+	}
+	old := e.current.Swap(w)
+	return old.close()
+}
+
+// Workspace gives the configuration in force.
+func (e *Engine) Workspace() *semantic.Workspace { return e.current.Load().ws }
+
+// Pool gives the workers in force, for tests that stop one.
+func (e *Engine) Pool() *duck.Pool { return e.current.Load().pool }
+
+// world gives the current world and a function that lets it go.
+func (e *Engine) world() (*world, func()) {
+	for {
+		w := e.current.Load()
+		w.mu.Lock()
+		if !w.closed {
+			w.uses.Add(1)
+			w.mu.Unlock()
+			return w, w.uses.Done
+		}
+		w.mu.Unlock() // swapped out between Load and Lock: take the new one
+		if e.current.Load() == w {
+			return w, func() {} // the engine itself is closed; the workers refuse
+		}
+	}
+}
+
+func (w *world) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.uses.Wait()
+	return w.pool.Close()
+}
+
+// build loads and checks everything; what it starts it ends on an error.
+func (e *Engine) build(ctx context.Context) (_ *world, err error) {
+	ws, catalog, err := load.Dir(e.root)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: e.opts.MaskKey})
+	if err != nil {
+		return nil, err
+	}
+	if err := rules.CheckSamples(ctx, sampleSubjects(ws), catalog); err != nil {
+		return nil, err
+	}
+	pool, err := openPool(ctx, ws, catalog, e.opts.Temp)
+	if err != nil {
+		return nil, err
+	}
+	expressions, err := resolve.CheckModel(ctx, pool, catalog)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return &world{ws: ws, catalog: catalog, expressions: expressions, policy: rules, pool: pool, functions: functionNames()}, nil
+}
+
+// sampleSubjects are the subjects of the configuration; the policy bundle adds its own.
+func sampleSubjects(ws *semantic.Workspace) []policy.Subject {
+	out := make([]policy.Subject, 0, len(ws.Subjects))
+	for _, s := range ws.Subjects {
+		out = append(out, subjectOf(s))
+	}
+	return out
+}
+
+func subjectOf(s semantic.SubjectSpec) policy.Subject {
+	roles, claims := s.Roles, s.Claims
+	if roles == nil {
+		roles = []string{}
+	}
+	if claims == nil {
+		claims = map[string]any{}
+	}
+	return policy.Subject{ID: policy.SubjectID(s.ID), Roles: roles, Claims: claims}
+}
+
+// Subject gives the configured subject of that id; the zero subject and false
+// when there is none.
+func (e *Engine) Subject(id string) (policy.Subject, bool) {
+	for _, s := range e.Workspace().Subjects {
+		if s.ID == id {
+			return subjectOf(s), true
+		}
+	}
+	return policy.Subject{}, false
+}
+
+func openPool(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, temp string) (*duck.Pool, error) {
+	cfg := duck.Config{
+		Memory: ws.Limits.Memory, Temp: ws.Limits.Temp, Threads: ws.Limits.Threads, Workers: ws.Limits.Workers,
+		RequireSandbox: ws.Server.RequireOSSandbox, TempDir: temp,
+	}
+	if temp == "" {
+		cfg.TempDir = filepath.Join(os.TempDir(), "plumbline")
+	}
+	var errs diag.List
+	for _, e := range catalog.Entities {
+		spec := ws.Source(e.Source.Source)
+		if spec == nil {
+			errs = append(errs, diag.New(diag.ModelUnknown, "entity %q names the source %q, which plumbline.cue does not declare", e.Name, e.Source.Source).At(e.Pos))
+			continue
+		}
+		storage, err := files.Relation(*spec, e)
+		if err != nil {
+			errs = append(errs, diag.All(err)...)
+			continue
+		}
+		cfg.Relations = append(cfg.Relations, storage)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return duck.Open(ctx, cfg)
+}
+
+// Summary is what check prints.
+type Summary struct {
+	Name      string `json:"name"`
+	Entities  int    `json:"entities"`
+	Metrics   int    `json:"metrics"`
+	Model     string `json:"model_revision"`
+	Policy    string `json:"policy_revision"`
+	Sandboxed bool   `json:"sandboxed"` // the operating system confines the workers
+}
+
+// Summary describes the world in force.
+func (e *Engine) Summary() Summary {
+	w := e.current.Load()
+	return Summary{Name: w.ws.Name, Entities: len(w.catalog.Entities), Metrics: len(w.catalog.Metrics), Model: w.catalog.Revision,
+		Policy: w.policy.Revision(), Sandboxed: w.pool.Sandbox() != ""}
+}
+
+// functionNames are the reviewed functions, which alone a proved text may call.
+func functionNames() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range resolve.Functions() {
+		out[f.Name] = true
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"plumbline/engine"
+	"plumbline/engine/shape"
+	"plumbline/semantic/diag"
+)
+
+// result is the structured form of an answer: columns once, rows as arrays.
+type result struct {
+	QueryID   string           `json:"query_id"`
+	Columns   []shape.Column   `json:"columns"`
+	Rows      [][]any          `json:"rows"`
+	RowCount  int              `json:"row_count"`
+	Truncated bool             `json:"truncated"`
+	Limit     int              `json:"limit"`
+	LimitBy   string           `json:"limit_source"` // what cut the rows; "" when nothing did
+	Applied   []engine.Applied `json:"applied_filters"`
+	Warnings  []string         `json:"warnings"`
+	SQL       string           `json:"sql,omitempty"`
+}
+
+// answered writes an answer twice for two kinds of clients: as structured
+// content, and as CSV under a short head for those that read text only.
+func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
+	t := ans.Table
+	structured := result{
+		QueryID: ans.QueryID, Columns: t.Columns, Rows: t.Rows, RowCount: len(t.Rows), Truncated: t.Truncated,
+		Limit: t.Limit, LimitBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings, SQL: ans.SQL,
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d rows", ans.QueryID, len(t.Rows))
+	if t.Truncated {
+		b.WriteString(", truncated")
+	}
+	b.WriteByte('\n')
+	for _, a := range ans.Applied {
+		if a.Origin != "caller" {
+			state := ""
+			if a.Overridden {
+				state = " (overridden by your filter)"
+			}
+			fmt.Fprintf(&b, "# %s filter: %s%s\n", a.Origin, a.Text, state)
+		}
+	}
+	for _, w := range ans.Warnings {
+		fmt.Fprintf(&b, "# %s\n", w)
+	}
+	if ans.SQL != "" {
+		fmt.Fprintf(&b, "# sql: %s\n", strings.Join(strings.Fields(ans.SQL), " "))
+	}
+	b.WriteString(t.CSV())
+	return content(b.String(), structured), nil
+}
+
+// described writes a describing answer; without a text of its own, its JSON is the text.
+func described(v any, text string) (*sdk.CallToolResult, error) {
+	if text == "" {
+		j, err := json.Marshal(v)
+		if err != nil {
+			return nil, diag.Wrap(err, diag.BugInternal, "the description could not be written")
+		}
+		text = string(j)
+	}
+	return content(text, v), nil
+}
+
+func content(text string, structured any) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: structured}
+}
+
+// failure is one refusal as an agent reads it.
+type failure struct {
+	Code       string   `json:"code"`
+	Message    string   `json:"message"`
+	Where      string   `json:"where,omitempty"` // line:column in the caller's text
+	Hint       string   `json:"hint,omitempty"`
+	DidYouMean []string `json:"did_you_mean,omitempty"`
+}
+
+// refusal writes an error so that it cannot be taken for an answer.
+func refusal(err error) *sdk.CallToolResult {
+	all := diag.All(err)
+	list := make([]failure, len(all))
+	lines := make([]string, len(all))
+	for i, e := range all {
+		list[i] = failure{Code: string(e.Code), Message: e.Msg, Where: e.Pos.String(), Hint: e.Hint, DidYouMean: e.DidYouMean}
+		lines[i] = e.Error()
+	}
+	res := content("refused: "+strings.Join(lines, "\nrefused: "), map[string]any{"errors": list})
+	res.IsError = true
+	return res
+}
+
+// metricsText lists metrics compactly: one line each, dimensions inline when
+// the list is short enough to be read whole.
+func metricsText(list []engine.Metric) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d metrics\n", len(list))
+	for _, m := range list {
+		fmt.Fprintf(&b, "%s: %s", m.Name, m.Description)
+		if m.Unit != "" {
+			fmt.Fprintf(&b, " [%s]", m.Unit)
+		}
+		b.WriteByte('\n')
+		if len(list) <= 10 {
+			if len(m.Time) > 0 {
+				fmt.Fprintf(&b, "  by metric_time%s\n", grains(m.Time))
+			}
+			for _, d := range m.Dimensions {
+				fmt.Fprintf(&b, "  by %s (%s)%s\n", d.Name, d.Type, grains(d.Grains))
+			}
+		}
+	}
+	if len(list) > 10 {
+		b.WriteString("search with fewer matches to see dimensions\n")
+	}
+	return b.String()
+}
+
+func grains(g []string) string {
+	if len(g) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(g, " ")
+}
