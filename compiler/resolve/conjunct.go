@@ -75,9 +75,17 @@ func (r *resolver) joinPair(e sqlast.Expr, t *sqlast.JoinRef, sc *scope) bool {
 	}{{a, b, place(cmp.Left)}, {b, a, place(cmp.Right)}} {
 		r.touch(p.mine.col.from)
 		id := ColumnID{Entity: r.refs[p.other.rel.ref].Entity.Name, Column: p.other.col.from[0].name}
-		r.record(p.mine, Use{Clause: InJoin, Bare: true, Other: &id, OtherRef: p.other.rel.ref, JoinType: t.Type, At: p.at})
+		r.record(p.mine, Use{Clause: InJoin, Bare: true, Other: &id, OtherRef: p.other.rel.ref, JoinType: joinWord(t), At: p.at})
 	}
 	return true
+}
+
+// joinWord is the kind of join as the facts say it: ASOF, or the type.
+func joinWord(t *sqlast.JoinRef) string {
+	if t.Kind == "ASOF" {
+		return t.Kind
+	}
+	return t.Type
 }
 
 // directColumn finds the entity column of this level that e names, if that is

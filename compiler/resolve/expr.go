@@ -243,7 +243,12 @@ func (r *resolver) use(hits []hit, e *sqlast.ColumnRef, c ctx) {
 
 // columnRef binds one column name, innermost level first.
 func (r *resolver) columnRef(e *sqlast.ColumnRef, c ctx) {
-	if slices.Contains(c.lambda, fold(e.Names[0])) {
+	if key := fold(e.Names[0]); slices.Contains(c.lambda, key) {
+		for at := c.scope; at != nil && len(e.Names) > 1; at = at.parent {
+			if at.relation(key) != nil {
+				r.report(diag.ResolveAmbiguous, e.At, "%q is a parameter here and also a relation", e.Names[0]).Hint = "rename the parameter"
+			}
+		}
 		return
 	}
 	if len(e.Names) == 1 {

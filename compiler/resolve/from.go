@@ -316,7 +316,7 @@ func (r *resolver) usingSide(t *sqlast.JoinRef, side *level, name string) (hit, 
 			r.report(diag.ResolveUse, t.At, "column %q may be joined only in ON, by equality with another column", h.col.name).Hint = "join with ON"
 			continue
 		}
-		r.record(h, Use{Clause: InUsing, Bare: true, JoinType: t.Type, At: t.At})
+		r.record(h, Use{Clause: InUsing, Bare: true, JoinType: joinWord(t), At: t.At})
 	}
 	return hits[0], true
 }

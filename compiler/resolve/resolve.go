@@ -47,6 +47,7 @@ type resolver struct {
 	text  string
 	view  View
 	opts  Options
+	model bool // the text is an expression of the model, whose author reads the errors
 	bound *Bound
 	refs  []*reference
 	uses  []Use
@@ -110,7 +111,7 @@ func (r *resolver) origin(at sqlast.Offset) Origin {
 // unknown reports a name that resolves to nothing, with the nearest ones. Names
 // in the model's own text are not the asker's, and a hidden one must not be told.
 func (r *resolver) unknown(at sqlast.Offset, what, name string, candidates []string) {
-	if r.origin(at) == Model {
+	if r.origin(at) == Model && !r.model {
 		r.report(diag.ResolveUnknown, at, "the question needs something that is not known here")
 		return
 	}

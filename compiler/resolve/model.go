@@ -1,0 +1,297 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"plumbline/compiler/sqlast"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// Place is one column reference of a model expression: where it begins in the
+// expression's text, and the field it names.
+type Place struct {
+	At     int
+	Column semantic.Name
+}
+
+// Expressions knows the column references of every expression of a catalog. It
+// is filled by CheckModel, never changed afterwards, and safe to share.
+type Expressions struct{ places map[expression][]Place }
+
+type expression struct{ entity, text string }
+
+// Columns gives the references of an expression of an entity in text order. An
+// expression that is not of the checked catalog is an error.
+func (x *Expressions) Columns(entity semantic.Name, expr string) ([]Place, error) {
+	p, ok := x.places[expression{entity.Key(), expr}]
+	if !ok {
+		return nil, diag.New(diag.BugInternal, "an expression of the model was never checked")
+	}
+	return p, nil
+}
+
+// CheckModel reads every SQL expression of c: dimensions, measures and their
+// filters, filters of entities and metrics. Each may name only fields of its
+// own entity, plainly, and call reviewed functions; queries, aggregates, windows
+// and stars have no place there. Mistakes come as model.sql at the expression's
+// place, all at once. It fills Dimension.Reads, so c must not be shared yet.
+//
+// The expressions of an entity are parsed together; only where that fails, or
+// the parts do not add up, is each read alone to find the mistake.
+func CheckModel(ctx context.Context, p sqlast.Parser, c *semantic.Catalog) (*Expressions, error) {
+	m := &modelCheck{ctx: ctx, parser: p, out: &Expressions{map[expression][]Place{}}}
+	byEntity := map[string][]*modelExpr{}
+	for _, metric := range c.Metrics {
+		if metric.Filter != "" && c.Entity(metric.Entity) != nil {
+			key := metric.Entity.Key()
+			byEntity[key] = append(byEntity[key], &modelExpr{text: metric.Filter, pos: orPos(metric.FilterPos, metric.Pos), what: "filter of metric " + string(metric.Name)})
+		}
+	}
+	for _, e := range c.Entities {
+		list := append(expressionsOf(e), byEntity[e.Name.Key()]...)
+		if err := m.entity(e, list); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.errs.Err(); err != nil {
+		return nil, err
+	}
+	return m.out, nil
+}
+
+// modelExpr is one expression of a model. dimension is set for those whose reads are kept.
+type modelExpr struct {
+	text      string
+	pos       diag.Pos
+	what      string
+	dimension *semantic.Dimension
+}
+
+func orPos(p, fallback diag.Pos) diag.Pos {
+	if p.IsZero() {
+		return fallback
+	}
+	return p
+}
+
+// expressionsOf lists an entity's own expressions, and fills the reads of
+// dimensions that are fields.
+func expressionsOf(e *semantic.Entity) []*modelExpr {
+	var out []*modelExpr
+	add := func(text string, pos, fallback diag.Pos, what string) *modelExpr {
+		x := &modelExpr{text: text, pos: orPos(pos, fallback), what: what}
+		if text != "" {
+			out = append(out, x)
+		}
+		return x
+	}
+	for _, d := range e.Dimensions {
+		if d.Field != "" {
+			d.Reads = []semantic.Name{d.Field}
+		}
+		add(d.Expr, d.ExprPos, d.Pos, "dimension "+string(d.Name)).dimension = d
+	}
+	for _, s := range e.Measures {
+		add(s.Expr, s.ExprPos, s.Pos, "measure "+string(s.Name))
+		add(s.Filter, s.FilterPos, s.Pos, "filter of measure "+string(s.Name))
+	}
+	for _, f := range e.Filters {
+		add(f.Expr, f.ExprPos, f.Pos, "filter "+string(f.Name))
+	}
+	return out
+}
+
+// modelCheck is the state of one CheckModel.
+type modelCheck struct {
+	ctx    context.Context
+	parser sqlast.Parser
+	out    *Expressions
+	errs   diag.List
+}
+
+const batchBytes = 16 << 10 // well below the cap on a text
+
+func (m *modelCheck) entity(e *semantic.Entity, list []*modelExpr) error {
+	for len(list) > 0 {
+		n, size := 0, 0
+		for n < len(list) && (n == 0 || size+len(list[n].text) < batchBytes) {
+			size += len(list[n].text)
+			n++
+		}
+		if err := m.batch(e, list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// batch reads some expressions of one entity as the items of one SELECT.
+func (m *modelCheck) batch(e *semantic.Entity, list []*modelExpr) error {
+	text, starts := "SELECT ", make([]int, len(list))
+	together := true
+	for i, x := range list {
+		if i > 0 {
+			text += ", "
+		}
+		text += "("
+		starts[i] = len(text)
+		text += x.text + "\n)"
+		together = together && closed(x.text)
+	}
+	if together {
+		st, err := sqlast.Parse(m.ctx, m.parser, text)
+		if q := itemsOf(st, err); len(q) == len(list) {
+			for i, x := range list {
+				m.check(e, x, q[i], text, starts[i])
+			}
+			return nil
+		}
+	}
+	for _, x := range list {
+		tree, st, before, err := sqlast.ParseExpr(m.ctx, m.parser, x.text)
+		var d *diag.Error
+		switch {
+		case errors.As(err, &d):
+			m.report(x, d)
+		case err != nil:
+			return err
+		default:
+			m.check(e, x, tree, st.Text, before)
+		}
+	}
+	return nil
+}
+
+// closed reports that the brackets of an expression close inside it and no comma
+// or semicolon stands outside them, so that it cannot reach into its neighbours.
+func closed(expr string) bool {
+	depth := 0
+	for _, t := range sqlast.Tokens(expr) {
+		switch {
+		case t.Kind == sqlast.Broken:
+			return false
+		case t.Kind != sqlast.Symbol:
+			continue
+		}
+		switch expr[t.Start:t.End] {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			depth--
+		case ",", ";":
+			if depth == 0 {
+				return false
+			}
+		}
+		if depth < 0 {
+			return false
+		}
+	}
+	return depth == 0
+}
+
+// itemsOf gives the items of a SELECT that has nothing else.
+func itemsOf(st *sqlast.Statement, err error) []sqlast.Expr {
+	if err != nil {
+		return nil
+	}
+	q, ok := st.Root.(*sqlast.SelectNode)
+	if !ok || len(q.CTEs) > 0 || len(q.Modifiers) > 0 {
+		return nil
+	}
+	if _, empty := q.From.(*sqlast.EmptyRef); !empty {
+		return nil
+	}
+	return q.Select
+}
+
+func (m *modelCheck) report(x *modelExpr, cause *diag.Error) {
+	e := diag.New(diag.ModelSQL, "%s: %s", x.what, cause.Msg).At(x.pos)
+	e.Hint, e.DidYouMean = cause.Hint, cause.DidYouMean
+	if cause.Pos.Col > 0 {
+		e.Msg += " (" + cause.Pos.String() + " in the expression)"
+	}
+	m.errs = append(m.errs, e)
+}
+
+// check binds one expression to the entity's fields. start is where it begins in text.
+func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, text string, start int) {
+	visible := &Visible{Entity: e, Fields: map[string]semantic.Visibility{}}
+	rel := &relation{ref: 0}
+	for _, f := range e.Fields {
+		visible.Fields[f.Name.Key()] = f.Visibility
+		rel.cols = append(rel.cols, column{name: string(f.Name), from: lineage{{0, f.Name}}, bare: true, direct: true, private: true, class: f.Visibility})
+	}
+	r := &resolver{text: text, model: true, opts: Options{ModelSpans: []Span{{0, len(text)}}}, bound: &Bound{}, kinds: map[string]bool{},
+		refs: []*reference{{visible: visible, used: map[string]bool{}}}}
+	if !m.shape(x, tree, text, start) {
+		return
+	}
+	r.expr(tree, ctx{scope: &scope{level: &level{rels: []*relation{rel}}}, clause: InOutput})
+	for _, f := range r.bound.Functions {
+		if f.Kind == string(Aggregate) {
+			m.report(x, diag.New(diag.ModelSQL, "%s is an aggregate, and an expression is computed row by row", f.Name).WithHint("declare a measure with agg"))
+		}
+	}
+	for _, err := range r.errs {
+		m.report(x, inExpression(err, x.text, text, start))
+	}
+	if len(r.errs) > 0 {
+		return
+	}
+	var places []Place
+	for _, u := range r.uses {
+		places = append(places, Place{At: int(u.At) - start, Column: u.Column})
+		if x.dimension != nil && !slices.Contains(x.dimension.Reads, u.Column) {
+			x.dimension.Reads = append(x.dimension.Reads, u.Column)
+		}
+	}
+	slices.SortFunc(places, func(a, b Place) int { return a.At - b.At })
+	m.out.places[expression{e.Name.Key(), x.text}] = slices.Compact(places)
+}
+
+// shape refuses what has no place in an expression over one row.
+func (m *modelCheck) shape(x *modelExpr, tree sqlast.Expr, text string, start int) bool {
+	ok := true
+	sqlast.Walk(tree, func(n any) bool {
+		var what string
+		switch n := n.(type) {
+		case *sqlast.Subquery:
+			what = "a query"
+		case *sqlast.Window:
+			what = "a window function"
+		case *sqlast.ColumnRef:
+			if len(n.Names) > 1 {
+				what = "a qualified name"
+			}
+		}
+		if what == "" {
+			return true
+		}
+		ok = false
+		at := place(n.(sqlast.Expr))
+		err := diag.New(diag.ModelSQL, "%s has no place in an expression of the model", what).WithHint("name the entity's own fields plainly")
+		m.report(x, inExpression(err.At(diag.PosAt("", text, int(at))), x.text, text, start))
+		return false
+	})
+	return ok
+}
+
+// inExpression moves a place in the parsed text to one in the expression.
+func inExpression(e *diag.Error, expr, text string, start int) *diag.Error {
+	before := diag.PosAt("", text, start)
+	switch {
+	case e.Pos.Line < before.Line:
+		return e.At(diag.Pos{})
+	case e.Pos.Line == before.Line:
+		return e.At(diag.Pos{Line: 1, Col: e.Pos.Col - before.Col + 1})
+	case e.Pos.Line-before.Line > strings.Count(expr, "\n"):
+		return e.At(diag.Pos{})
+	}
+	return e.At(diag.Pos{Line: e.Pos.Line - before.Line + 1, Col: e.Pos.Col})
+}

@@ -1,0 +1,81 @@
+package resolve_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+
+	"plumbline/compiler/resolve"
+	"plumbline/engine/duck/ducktest"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+	"plumbline/semantic/semantictest"
+)
+
+// TestCheckModel adds expressions to the shop's orders, one "name: expression"
+// per line, and prints what they read or why they are refused.
+func TestCheckModel(t *testing.T) {
+	db := ducktest.Open(t, nil)
+	datadriven.RunTest(t, "testdata/model", func(t *testing.T, d *datadriven.TestData) string {
+		require.Equal(t, "model", d.Cmd)
+		c := semantictest.Shop()
+		orders := c.Entity("orders")
+		orders.Dimensions = nil
+		var names []string
+		for i, line := range strings.Split(d.Input, "\n") {
+			name, expr, _ := strings.Cut(line, ": ")
+			expr = strings.ReplaceAll(expr, "⏎", "\n")
+			names = append(names, name)
+			orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: semantic.Name(name), Expr: expr, ExprPos: diag.Pos{File: "orders.cue", Line: i + 1}})
+		}
+		exprs, err := resolve.CheckModel(context.Background(), db, c)
+		if err != nil {
+			return err.Error()
+		}
+		var out strings.Builder
+		for i, dim := range orders.Dimensions {
+			places, err := exprs.Columns("Orders", dim.Expr)
+			require.NoError(t, err)
+			fmt.Fprintf(&out, "%s reads %v at", names[i], dim.Reads)
+			for _, p := range places {
+				fmt.Fprintf(&out, " %q", dim.Expr[p.At:min(len(dim.Expr), p.At+8)])
+			}
+			out.WriteString("\n")
+		}
+		return out.String()
+	})
+}
+
+// TestCheckModelIsFast: the expressions of an entity are parsed together.
+func TestCheckModelIsFast(t *testing.T) {
+	db := ducktest.Open(t, nil)
+	counted := &counting{DB: db}
+	var entities []*semantic.Entity
+	for i := range 50 {
+		e := &semantic.Entity{Name: semantic.Name(fmt.Sprintf("e%d", i)), Fields: []*semantic.Field{{Name: "a", Type: "integer"}, {Name: "b", Type: "varchar"}}}
+		for k := range 20 {
+			e.Dimensions = append(e.Dimensions, &semantic.Dimension{Name: semantic.Name(fmt.Sprintf("d%d", k)), Expr: fmt.Sprintf("CASE WHEN a > %d THEN upper(b) ELSE b END", k)})
+		}
+		entities = append(entities, e)
+	}
+	start := time.Now()
+	_, err := resolve.CheckModel(context.Background(), counted, semantic.NewCatalog("x", entities, nil, semantic.TimeSettings{}))
+	require.NoError(t, err)
+	require.Equal(t, 50, counted.calls)
+	t.Log(time.Since(start))
+}
+
+type counting struct {
+	*ducktest.DB
+	calls int
+}
+
+func (c *counting) Serialize(ctx context.Context, text string) ([]byte, error) {
+	c.calls++
+	return c.DB.Serialize(ctx, text)
+}
