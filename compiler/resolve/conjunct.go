@@ -1,13 +1,12 @@
 package resolve
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"encoding/json"
 
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"

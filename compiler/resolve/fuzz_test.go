@@ -22,7 +22,7 @@ func FuzzResolve(f *testing.F) {
 		raw, err := os.ReadFile(file)
 		require.NoError(f, err)
 		for line := range strings.Lines(string(raw)) {
-			f.Add(strings.TrimSpace(line))
+			f.Add(strings.TrimPrefix(strings.TrimSpace(line), "names: "))
 		}
 	}
 	db := ducktest.Open(f, nil)

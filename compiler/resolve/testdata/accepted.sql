@@ -5,14 +5,14 @@ SELECT id + 1, -total_cents, total_cents * 2 - 1, id || 'x', total_cents // 2, t
 SELECT count(*), count(DISTINCT status), sum(o.total_cents), avg(discount), min(order_date), max(created_at) FROM orders o
 SELECT 1, 'it''s', 1.5, 1.50, 1e3, 1e100, 1e-5, NULL, true, -1, DATE '2020-01-01', INTERVAL 1 DAY, INTERVAL '3 months', 123456789012345678901234567890, -0.5
 SELECT CASE WHEN id > 1 THEN 'a' ELSE 'b' END, CASE status WHEN 'paid' THEN 1 END, coalesce(status, 'x'), nullif(id, 1), ifnull(id, 2) FROM orders
-SELECT CAST(id AS VARCHAR), id::DECIMAL(10,2), TRY_CAST(status AS INTEGER), id::DOUBLE, order_date::TIMESTAMP, id::int[], order_date::timestamptz, id::hugeint FROM orders
+names: SELECT CAST(id AS VARCHAR), id::DECIMAL(10,2), TRY_CAST(status AS INTEGER), id::DOUBLE, order_date::TIMESTAMP, id::int[], order_date::timestamptz, id::hugeint FROM orders WHERE false
 SELECT id = 1, id <> 1, id IS NULL, id IS NOT NULL, id IN (1, 2), id NOT IN (1), id BETWEEN 1 AND 2, NOT (id = 1), status LIKE 'a%', status NOT LIKE 'b', status ILIKE 'c', id IS DISTINCT FROM 2, (id = 1) IS TRUE FROM orders
 SELECT id = 1 AND total_cents > 2 OR status = 'x' FROM orders
 SELECT extract(year FROM order_date), date_trunc('month', order_date), order_date + INTERVAL 1 DAY, year(order_date), substring(status FROM 1 FOR 2), trim(status), left(status, 1), position('a' IN status), created_at AT TIME ZONE 'UTC' FROM orders
-SELECT list_value(1, 2), [1, 2][1], {'a': 1}, struct_pack(x := id), row(1, 2), [1, 2][1:2] FROM orders
+names: SELECT list_value(1, 2), [1, 2][1], {'a': 1}, struct_pack(x := id), row(1, 2), [1, 2][1:2] FROM orders
 SELECT list_transform([1, 2], lambda x: x + 1), list_filter([1], lambda id: id > 0), list_transform([1], lambda x, i: x + i + id) FROM orders
 SELECT string_agg(status, ',' ORDER BY id DESC, status NULLS FIRST), list(id ORDER BY id), count(*) FILTER (WHERE id > 1), string_agg(DISTINCT status, ',') FROM orders
-SELECT current_date, now(), count(*) FROM orders
+names: SELECT current_date, now(), count(*) FROM orders
 SELECT status COLLATE NOCASE FROM orders
 # windows
 SELECT row_number() OVER (), sum(total_cents) OVER (PARTITION BY status ORDER BY order_date DESC NULLS LAST ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM orders
@@ -143,3 +143,37 @@ SELECT s.a, s.b FROM (SELECT {'a': 1, 'b': id} AS s FROM orders)
 SELECT t.s.a FROM (SELECT {'a': id} AS s FROM orders) t
 SELECT x.id FROM (SELECT o.id FROM orders o) AS x WHERE x.id > 1
 SELECT big_region, count(*) FROM customers GROUP BY big_region
+# conditions that may stand inside a fence, and those that may not
+SELECT id FROM orders WHERE status = 'paid' AND total_cents >= 100 AND tenant IN ('acme', 'globex') AND order_date BETWEEN DATE '2026-01-01' AND DATE '2026-01-31'
+SELECT o.id, c.name FROM orders o LEFT JOIN customers c ON o.customer_id = c.id AND c.region = 'eu' AND o.status = 'paid' WHERE o.tenant = 'acme'
+SELECT o.id, c.name FROM orders o LEFT JOIN customers c ON o.customer_id = c.id WHERE c.plan = 'pro' OR c.plan IS NULL
+SELECT o.id, c.name FROM orders o RIGHT JOIN customers c ON o.customer_id = c.id AND o.status = 'paid' AND c.region = 'eu'
+SELECT o.id, c.name FROM orders o FULL JOIN customers c ON o.customer_id = c.id AND o.status = 'paid' WHERE c.plan = 'pro'
+SELECT o.id, t.id FROM orders o ASOF JOIN support_tickets t ON o.customer_id = t.customer_id AND o.created_at >= t.created_at WHERE t.priority = 'low'
+SELECT o.id, t.id FROM orders o ASOF LEFT JOIN support_tickets t ON o.customer_id = t.customer_id AND o.created_at >= t.created_at AND t.priority = 'low'
+SELECT o.id FROM orders o ANTI JOIN customers c ON o.customer_id = c.id AND c.plan = 'pro' WHERE o.status = 'paid'
+SELECT o.id FROM orders o SEMI JOIN customers c ON o.customer_id = c.id AND c.plan = 'pro'
+SELECT o.id, p.label FROM (orders o JOIN order_items i ON o.id = i.order_id AND i.qty = 2) LEFT JOIN products p ON p.id = i.product_id AND p.category = 'a' WHERE o.tenant = 'acme'
+SELECT id FROM customers FULL JOIN products USING (id) WHERE id = 1
+SELECT id FROM customers LEFT JOIN products USING (id) WHERE id = 1
+SELECT count(*) FROM customers RIGHT JOIN products USING (id) WHERE id > 1
+SELECT c.id FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = c.id AND o.status = 'paid')
+SELECT c.id, (SELECT count(*) FROM orders o WHERE o.customer_id = c.id AND o.status = 'paid' AND c.plan = 'pro') AS n FROM customers c WHERE c.plan = 'pro'
+SELECT count(*), count(DISTINCT o.id) FROM orders o, customers c WHERE 'paid' = o.status AND c.plan <> 'free'
+SELECT status, count(*) FROM orders WHERE NOT (status = 'paid') GROUP BY ALL
+SELECT id, sum(total_cents) OVER (ORDER BY id) FROM orders WHERE status = 'paid' QUALIFY row_number() OVER (ORDER BY id) = 1
+SELECT * FROM (SELECT id, status FROM orders ORDER BY id LIMIT 2) WHERE status = 'paid'
+WITH q AS (SELECT * FROM orders WHERE tenant = 'acme') SELECT a.id, b.id FROM q a LEFT JOIN q b ON a.id = b.customer_id AND b.status = 'open'
+# columns that count without being named
+SELECT count(*) FROM orders NATURAL JOIN support_tickets
+SELECT a.id FROM customers a NATURAL LEFT JOIN products
+SELECT count(*) FROM (FROM orders) o NATURAL JOIN (FROM customers) c
+SELECT b FROM customers AS c(a, b)
+SELECT DISTINCT ON (status) status, total_cents FROM orders ORDER BY status, total_cents DESC
+PIVOT orders ON status IN ('open', 'paid') USING sum(total_cents)
+SELECT count(*) FROM (SELECT id, status FROM orders UNION BY NAME SELECT id, label, category FROM products)
+SELECT o.status AS id, id AS status FROM orders o WHERE status = 'paid' ORDER BY id
+SELECT count(*) AS status FROM orders GROUP BY status HAVING status > 'a'
+SELECT total_cents AS id, sum(id) OVER (ORDER BY id) AS s FROM orders QUALIFY s > 1
+SELECT (SELECT count(*) FROM products WHERE id = o.id), (SELECT status) FROM orders o
+SELECT c.name, (SELECT string_agg(label, ',' ORDER BY label) FROM products p, orders o WHERE o.customer_id = c.id AND p.id = o.id AND plan = 'pro') AS s FROM customers c
