@@ -23,10 +23,9 @@ import (
 // forbids the use, policy.column where the subject's policy does.
 func CheckUses(b *resolve.Bound, access map[string]EntityAccess) error {
 	var list diag.List
-	joins := joinPredicates(b)
+	joins, known := joinPredicates(b), columnsOf(b, access)
 	for _, u := range b.Uses {
-		e := b.Refs[u.Ref].Entity
-		c := columnOf(e, access[e.Name.Key()], u.Column)
+		c := known[b.Refs[u.Ref].Entity].column(u.Column)
 		if err := checkUse(b, u, c, joins); err != nil {
 			list = append(list, err.At(diag.PosAt("", b.Statement.Text, int(u.At))))
 		}

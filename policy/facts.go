@@ -62,10 +62,11 @@ func entityFacts(b *resolve.Bound, access map[string]EntityAccess) []EntityFact 
 		}
 		fact.FiltersMet = slices.DeleteFunc(fact.FiltersMet, func(n string) bool { return !slices.Contains(met, n) })
 	}
+	known := columnsOf(b, access)
 	for _, u := range b.Uses {
 		e := b.Refs[u.Ref].Entity
 		fact := facts[e.Name.Key()]
-		fact.Columns = append(fact.Columns, columnFact(u, columnOf(e, access[e.Name.Key()], u.Column)))
+		fact.Columns = append(fact.Columns, columnFact(u, known[e].column(u.Column)))
 	}
 	out := make([]EntityFact, 0, len(facts))
 	for _, fact := range facts {
@@ -105,20 +106,43 @@ type column struct {
 	tags  []string            // its own and those of every field it reads
 }
 
-// columnOf resolves a name as resolve does: a field first, then a dimension,
-// whose class is the strictest of what it reads.
-func columnOf(e *semantic.Entity, access EntityAccess, n semantic.Name) column {
-	visible := resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(access.Columns))}
-	model := resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(e.Fields))}
-	for _, f := range e.Fields {
-		model.Fields[f.Name.Key()] = f.Visibility
-		if a, ok := access.Columns[f.Name.Key()]; ok && access.Visible {
-			visible.Fields[f.Name.Key()] = min(a.Class, f.Visibility)
+// columns are the columns of one entity, as the model alone gives them and as the
+// subject may use them.
+type columns struct {
+	access         EntityAccess
+	model, visible resolve.Visible
+}
+
+// columnsOf prepares the columns of every entity that b refers to.
+func columnsOf(b *resolve.Bound, access map[string]EntityAccess) map[*semantic.Entity]columns {
+	out := map[*semantic.Entity]columns{}
+	for _, ref := range b.Refs {
+		e := ref.Entity
+		if _, ok := out[e]; ok {
+			continue
 		}
+		c := columns{access: access[e.Name.Key()],
+			model:   resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(e.Fields))},
+			visible: resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(e.Fields))}}
+		for _, f := range e.Fields {
+			key := f.Name.Key()
+			c.model.Fields[key] = f.Visibility
+			if a, ok := c.access.Columns[key]; ok && c.access.Visible {
+				c.visible.Fields[key] = min(a.Class, f.Visibility)
+			}
+		}
+		out[e] = c
 	}
+	return out
+}
+
+// column resolves a name as resolve does: a field first, then a dimension, whose
+// class is the strictest of what it reads.
+func (cs columns) column(n semantic.Name) column {
+	e, access := cs.model.Entity, cs.access
 	c := column{name: string(n), tags: []string{}}
-	c.class, c.known = visible.Class(n)
-	c.model, _ = model.Class(n)
+	c.class, c.known = cs.visible.Class(n)
+	c.model, _ = cs.model.Class(n)
 	reads := []semantic.Name{n}
 	if f := e.Field(n); f != nil {
 		c.name = string(f.Name)

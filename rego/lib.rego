@@ -49,19 +49,9 @@ complete_question if {
 		is_array(entity.columns)
 		is_array(entity.filters_met)
 		every column in entity.columns {
-			complete_column(column)
+			object.keys(column) == {"name", "class", "masked", "tags", "clause", "other", "origin"}
 		}
 	}
-}
-
-complete_column(column) if {
-	is_string(column.name)
-	is_string(column.class)
-	is_boolean(column.masked)
-	is_array(column.tags)
-	is_string(column.clause)
-	is_string(column.other)
-	is_string(column.origin)
 }
 
 # The account of the final text is complete.

@@ -48,7 +48,7 @@ func (c *accessCache) put(k cacheKey, a policy.EntityAccess) {
 }
 
 func (p *Policy) cacheKey(s policy.Subject, now time.Time, e *semantic.Entity) (cacheKey, error) {
-	text, err := json.Marshal(completed(s)) // map keys are sorted
+	text, err := json.Marshal(s) // map keys are sorted
 	if err != nil {
 		return cacheKey{}, failed(err)
 	}

@@ -59,7 +59,7 @@ func (p *Policy) Entity(ctx context.Context, s policy.Subject, now time.Time, e 
 }
 
 func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.EntityAccess, error) {
-	input, err := inputValue(accessInput{Subject: completed(s), Now: now.UTC(), Entity: describe(e)})
+	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
 	if err != nil {
 		return policy.EntityAccess{}, err
 	}
@@ -108,9 +108,9 @@ func (p *Policy) granted(doc string, said map[string]bool) ([]policy.RuleRef, er
 }
 
 func describe(e *semantic.Entity) entityInput {
-	in := entityInput{Name: string(e.Name), Tags: present(e.Tags), Fields: make([]fieldInput, len(e.Fields))}
+	in := entityInput{Name: string(e.Name), Tags: e.Tags, Fields: make([]fieldInput, len(e.Fields))}
 	for i, f := range e.Fields {
-		in.Fields[i] = fieldInput{Name: string(f.Name), Type: string(f.Type), Class: f.Visibility.String(), Tags: present(f.Tags)}
+		in.Fields[i] = fieldInput{Name: string(f.Name), Type: string(f.Type), Class: f.Visibility.String(), Tags: f.Tags}
 	}
 	return in
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
-	"plumbline/policy"
 	"plumbline/semantic/diag"
 )
 
@@ -62,28 +65,57 @@ func failed(err error) *diag.Error {
 	return d
 }
 
-// inputValue turns a struct or map into Rego's input.
+// inputValue turns facts into Rego's input, without a detour over JSON text. Every
+// field is there: a nil list is an empty list and a nil map an empty object, so that
+// no rule meets a null where it expects a list.
 func inputValue(v any) (ast.Value, error) {
-	value, err := ast.InterfaceToValue(v)
+	term, err := termOf(reflect.ValueOf(v))
 	if err != nil {
 		return nil, failed(err)
 	}
-	return value, nil
+	return term.Value, nil
 }
 
-// completed gives the subject with every list and map present, so that no rule
-// meets a null where it expects a list.
-func completed(s policy.Subject) policy.Subject {
-	s.Roles = present(s.Roles)
-	if s.Claims == nil {
-		s.Claims = map[string]any{}
+func termOf(v reflect.Value) (*ast.Term, error) {
+	switch v.Kind() {
+	case reflect.String:
+		return ast.InternedTerm(v.String()), nil
+	case reflect.Bool:
+		return ast.InternedTerm(v.Bool()), nil
+	case reflect.Int64:
+		return ast.NumberTerm(json.Number(strconv.FormatInt(v.Int(), 10))), nil
+	case reflect.Slice:
+		terms := make([]*ast.Term, v.Len())
+		for i := range terms {
+			var err error
+			if terms[i], err = termOf(v.Index(i)); err != nil {
+				return nil, err
+			}
+		}
+		return ast.ArrayTerm(terms...), nil
+	case reflect.Map: // of claims, which hold anything
+		if v.Len() == 0 {
+			return ast.ObjectTerm(), nil
+		}
+		value, err := ast.InterfaceToValue(v.Interface())
+		return ast.NewTerm(value), err
+	case reflect.Struct:
+		return structTerm(v)
 	}
-	return s
+	return nil, fmt.Errorf("policy input cannot hold a %s", v.Kind())
 }
 
-func present[T any](list []T) []T {
-	if list == nil {
-		return []T{}
+func structTerm(v reflect.Value) (*ast.Term, error) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		return ast.StringTerm(v.Interface().(time.Time).UTC().Format(time.RFC3339Nano)), nil
 	}
-	return list
+	pairs := make([][2]*ast.Term, v.NumField())
+	for i := range pairs {
+		field, err := termOf(v.Field(i))
+		if err != nil {
+			return nil, err
+		}
+		pairs[i] = [2]*ast.Term{ast.InternedTerm(v.Type().Field(i).Tag.Get("json")), field}
+	}
+	return ast.ObjectTerm(pairs...), nil
 }

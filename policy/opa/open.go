@@ -49,7 +49,6 @@ type Policy struct {
 	entity   rego.PreparedEvalQuery
 	rows     map[string]rego.PreparedPartialQuery // by rule id
 	question rego.PreparedEvalQuery
-	limits   rego.PreparedEvalQuery
 	verify   rego.PreparedEvalQuery
 
 	cache accessCache
@@ -227,16 +226,14 @@ func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
 	var errs []error
 	for _, q := range []struct {
 		into *rego.PreparedEvalQuery
-		pkg  string
 		docs []string
 	}{
-		{&p.entity, accessPackage, []string{"visible", "columns", "masks", "all_rows"}},
-		{&p.question, questionPackage, []string{"allow", "deny"}},
-		{&p.limits, limitsPackage, []string{"lower"}},
-		{&p.verify, verifyPackage, []string{"allow", "deny"}},
+		{&p.entity, []string{accessPackage + ".visible", accessPackage + ".columns", accessPackage + ".masks", accessPackage + ".all_rows"}},
+		{&p.question, []string{questionPackage + ".allow", questionPackage + ".deny", limitsPackage + ".lower"}},
+		{&p.verify, []string{verifyPackage + ".allow", verifyPackage + ".deny"}},
 	} {
 		var err error
-		*q.into, err = prepare(p.rules.query(q.pkg, q.docs))
+		*q.into, err = prepare(p.rules.query(q.docs...))
 		errs = append(errs, err)
 	}
 	p.rows = make(map[string]rego.PreparedPartialQuery)

@@ -147,7 +147,7 @@ func TestPredicateAgreesWithRego(t *testing.T) {
 	e := propertyEntity()
 	db := ducktest.Open(t, semantic.NewCatalog("", []*semantic.Entity{e}, nil, semantic.TimeSettings{}))
 	rows := propertyRows(t, db)
-	said := 0
+	said, refused := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		r := &ruleText{t: rt, ordered: map[semantic.Name]bool{}}
 		body := strings.Join(r.body(2), ";\n\t")
@@ -157,6 +157,7 @@ func TestPredicateAgreesWithRego(t *testing.T) {
 		if err != nil {
 			rt.Log(text)
 			requireUnsayable(rt, err)
+			refused++
 			return
 		}
 		said++
@@ -176,7 +177,7 @@ func TestPredicateAgreesWithRego(t *testing.T) {
 			}
 		}
 	})
-	require.Greater(t, said, 50, "most drawn rules can be said")
+	require.Greater(t, said, refused, "most drawn rules can be said")
 }
 
 func requireUnsayable(t *rapid.T, err error) {

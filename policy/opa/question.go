@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 
-	"github.com/open-policy-agent/opa/v1/ast"
-
 	"plumbline/policy"
 	"plumbline/semantic"
 )
 
-// verdict is the answer of the packages question and verify, by rule id.
+// verdict is the answer of the packages question and verify, by rule id. Lower
+// comes from the package limits, for a question only.
 type verdict struct {
-	Allow map[string]bool   `json:"allow"`
-	Deny  map[string]string `json:"deny"`
+	Allow map[string]bool             `json:"allow"`
+	Deny  map[string]string           `json:"deny"`
+	Lower map[string]map[string]int64 `json:"lower"`
 }
 
 // Decide is the one decision on a question. access holds what Entity said of
@@ -21,7 +21,6 @@ type verdict struct {
 // verdict is Allow only when an allow rule holds and no deny rule does. An
 // evaluation that fails gives the zero decision and policy.denied.
 func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]policy.EntityAccess) (policy.Decision, error) {
-	f = completeFacts(f)
 	input, err := inputValue(f)
 	if err != nil {
 		return policy.Decision{}, err
@@ -36,7 +35,7 @@ func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]p
 		return policy.Decision{}, err
 	}
 	var lowering []policy.RuleRef
-	if d.Limits, lowering, err = p.lowered(ctx, f.Limits, input); err != nil {
+	if d.Limits, lowering, err = p.lowered(f.Limits, answer); err != nil {
 		return policy.Decision{}, err
 	}
 	d.Rules = append(d.Rules, lowering...)
@@ -56,14 +55,6 @@ func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]p
 // Verify asks the bundle about the final text. No reason means that it passes;
 // no allow rule, a deny rule, or a failed evaluation means that it does not.
 func (p *Policy) Verify(ctx context.Context, s policy.Summary) ([]policy.Reason, error) {
-	s.Subject = completed(s.Subject)
-	s.Functions, s.Nodes, s.Scans = present(s.Functions), present(s.Nodes), present(s.Scans)
-	relations := make([]policy.SummaryRelation, len(s.Relations))
-	for i, r := range s.Relations {
-		r.Columns, r.Masked = present(r.Columns), present(r.Masked)
-		relations[i] = r
-	}
-	s.Relations = relations
 	input, err := inputValue(s)
 	if err != nil {
 		return nil, err
@@ -103,16 +94,7 @@ func (p *Policy) judge(pkg string, v verdict) ([]policy.RuleRef, []policy.Reason
 }
 
 // lowered applies the limits rules; the lowest value of each bound holds.
-func (p *Policy) lowered(ctx context.Context, limits policy.Limits, input ast.Value) (policy.Limits, []policy.RuleRef, error) {
-	if len(p.rules.of(limitsPackage, "lower")) == 0 {
-		return limits, nil, nil
-	}
-	var answer struct {
-		Lower map[string]map[string]int64 `json:"lower"`
-	}
-	if err := p.evaluate(ctx, p.limits, input, &answer); err != nil {
-		return policy.Limits{}, nil, err
-	}
+func (p *Policy) lowered(limits policy.Limits, answer verdict) (policy.Limits, []policy.RuleRef, error) {
 	bounds := map[string]*int64{"time_ms": &limits.TimeMS, "rows": &limits.Rows, "bytes": &limits.Bytes}
 	var rules []policy.RuleRef
 	for _, id := range sortedKeys(answer.Lower) {
@@ -129,23 +111,3 @@ func (p *Policy) lowered(ctx context.Context, limits policy.Limits, input ast.Va
 }
 
 var errLimit = errors.New("a limit is time_ms, rows or bytes, and not below zero")
-
-// completeFacts gives the facts with every list present.
-func completeFacts(f policy.Facts) policy.Facts {
-	f.Subject = completed(f.Subject)
-	f.Now = f.Now.UTC()
-	f.Metrics, f.Functions, f.Nodes = present(f.Metrics), present(f.Functions), present(f.Nodes)
-	entities := make([]policy.EntityFact, len(f.Entities))
-	for i, e := range f.Entities {
-		e.Tags, e.FiltersMet = present(e.Tags), present(e.FiltersMet)
-		columns := make([]policy.ColumnFact, len(e.Columns))
-		for j, c := range e.Columns {
-			c.Tags = present(c.Tags)
-			columns[j] = c
-		}
-		e.Columns = columns
-		entities[i] = e
-	}
-	f.Entities = entities
-	return f
-}

@@ -51,13 +51,14 @@ func (t ruleTable) ref(pkg, doc, id string) policy.RuleRef {
 	return policy.RuleRef{ID: id}
 }
 
-// query asks for several documents of a package at once.
-func (t ruleTable) query(pkg string, docs []string) string {
+// query asks for several documents at once, each written package.document.
+func (t ruleTable) query(docs ...string) string {
 	parts := make([]string, len(docs))
 	for i, d := range docs {
-		parts[i] = `"` + d + `": {}`
-		if len(t.of(pkg, d)) > 0 {
-			parts[i] = `"` + d + `": data.` + pkg + "." + d
+		key := d[strings.LastIndexByte(d, '.')+1:]
+		parts[i] = `"` + key + `": {}`
+		if len(t[d]) > 0 {
+			parts[i] = `"` + key + `": data.` + d
 		}
 	}
 	return "result := {" + strings.Join(parts, ", ") + "}"

@@ -1,0 +1,185 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+	"plumbline/semantic/semantictest"
+)
+
+// people has a second entity in customers' join domain, beside one in another.
+func people() *semantic.Catalog {
+	shop := semantictest.Shop()
+	field := func(name semantic.Name, v semantic.Visibility, domain string) *semantic.Field {
+		return &semantic.Field{Name: name, Type: "varchar", Visibility: v, JoinDomain: domain}
+	}
+	employees := &semantic.Entity{Name: "employees", Fields: []*semantic.Field{
+		field("ssn", semantic.JoinOnly, "person"), field("number", semantic.Output, "person"),
+		field("badge", semantic.JoinOnly, "badge"), field("own", semantic.JoinOnly, ""), field("name", semantic.Output, "")}}
+	customers := shop.Entity("customers")
+	customers.Dimensions = append(customers.Dimensions,
+		&semantic.Dimension{Name: "risky", Expr: "risk_score > 1", Reads: []semantic.Name{"risk_score"}, Visibility: semantic.Output},
+		&semantic.Dimension{Name: "mail_host", Expr: "split_part(email, '@', 2)", Reads: []semantic.Name{"email"}, Visibility: semantic.Output})
+	return semantic.NewCatalog("test", []*semantic.Entity{customers, employees}, nil, semantic.TimeSettings{})
+}
+
+// asModelled gives every field of every entity the model's class.
+func asModelled(c *semantic.Catalog) map[string]EntityAccess {
+	out := map[string]EntityAccess{}
+	for _, e := range c.Entities {
+		a := EntityAccess{Visible: true, Columns: map[string]ColumnAccess{}}
+		for _, f := range e.Fields {
+			a.Columns[f.Name.Key()] = ColumnAccess{Class: f.Visibility}
+		}
+		out[e.Name.Key()] = a
+	}
+	return out
+}
+
+// statement builds what resolve would give: references c (customers), c2 and e (employees).
+func statement(c *semantic.Catalog, uses ...resolve.Use) *resolve.Bound {
+	customers, employees := c.Entity("customers"), c.Entity("employees")
+	return &resolve.Bound{Statement: &sqlast.Statement{Text: "SELECT\n  x FROM y"},
+		Refs: []resolve.Ref{{Entity: customers}, {Entity: customers}, {Entity: employees}}, Uses: uses}
+}
+
+func use(column semantic.Name, clause resolve.Clause) resolve.Use {
+	return resolve.Use{Column: column, Clause: clause, Bare: true, At: 9}
+}
+
+// equality gives both sides of ON a = b.
+func equality(joinType string, ref int, column semantic.Name, otherRef int, other semantic.Name) []resolve.Use {
+	entity := []semantic.Name{"customers", "customers", "employees"}
+	side := func(r int, n semantic.Name, or int, on semantic.Name) resolve.Use {
+		return resolve.Use{Ref: r, Column: n, Clause: resolve.InJoin, Bare: true, JoinType: joinType, OtherRef: or,
+			Other: &resolve.ColumnID{Entity: entity[or], Column: on}, At: 9}
+	}
+	return []resolve.Use{side(ref, column, otherRef, other), side(otherRef, other, ref, column)}
+}
+
+var clauses = []resolve.Clause{resolve.InOutput, resolve.InFilter, resolve.InJoin, resolve.InGroup, resolve.InOrder, resolve.InWindow,
+	resolve.InAggregate, resolve.InUsing, resolve.InPivot, resolve.InSetOp, "a clause of tomorrow"}
+
+// TestClassByClause walks every class through every clause.
+func TestClassByClause(t *testing.T) {
+	c := people()
+	allowed := map[semantic.Name]string{
+		"name":  "output filter join group order window aggregate using pivot setop a clause of tomorrow",
+		"phone": "filter order join",
+		"ssn":   "", "risk_score": "", "risky": "",
+	}
+	for column, clausesAllowed := range allowed {
+		for _, clause := range clauses {
+			err := CheckUses(statement(c, use(column, clause)), asModelled(c))
+			if strings.Contains(clausesAllowed, string(clause)) {
+				require.NoError(t, err, "%s in %s", column, clause)
+				continue
+			}
+			require.Equal(t, diag.ResolveUse, diag.CodeOf(err), "%s in %s", column, clause)
+			require.True(t, strings.HasPrefix(err.Error(), "2:3: "), err.Error())
+			require.NotEmpty(t, diag.All(err)[0].Hint)
+
+			model := use(column, clause)
+			model.Origin = resolve.Model
+			require.NoError(t, CheckUses(statement(c, model), asModelled(c)), "the model may use %s in %s", column, clause)
+		}
+	}
+}
+
+func TestJoinColumns(t *testing.T) {
+	c := people()
+	for name, want := range map[string]struct {
+		uses []resolve.Use
+		ok   bool
+	}{
+		"inner":         {equality("INNER", 0, "ssn", 2, "ssn"), true},
+		"left":          {equality("LEFT", 0, "ssn", 2, "ssn"), true},
+		"right":         {equality("RIGHT", 0, "ssn", 2, "ssn"), true},
+		"full":          {equality("OUTER", 0, "ssn", 2, "ssn"), true},
+		"self join":     {equality("INNER", 0, "ssn", 1, "ssn"), true},
+		"output side":   {equality("INNER", 0, "ssn", 2, "number"), true},
+		"own domain":    {equality("INNER", 2, "own", 2, "own"), false}, // a null test
+		"anti":          {equality("ANTI", 0, "ssn", 2, "ssn"), false},
+		"semi":          {equality("SEMI", 0, "ssn", 2, "ssn"), false},
+		"mark":          {equality("MARK", 0, "ssn", 2, "ssn"), false},
+		"no type":       {equality("", 0, "ssn", 2, "ssn"), false},
+		"other domain":  {equality("INNER", 0, "ssn", 2, "badge"), false},
+		"no domain":     {equality("INNER", 0, "ssn", 2, "name"), false},
+		"null test":     {equality("INNER", 0, "ssn", 0, "ssn"), false},
+		"second":        {append(equality("INNER", 0, "ssn", 2, "ssn"), equality("INNER", 1, "ssn", 2, "number")...), false},
+		"and a filter":  {append(equality("INNER", 0, "ssn", 2, "ssn"), use("ssn", resolve.InFilter)), false},
+		"and an output": {append(equality("INNER", 0, "ssn", 2, "ssn"), use("ssn", resolve.InOutput)), false},
+	} {
+		err := CheckUses(statement(c, want.uses...), asModelled(c))
+		if want.ok {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.Equal(t, diag.ResolveUse, diag.CodeOf(err), name)
+	}
+	computed := equality("INNER", 0, "ssn", 2, "ssn")
+	computed[0].Bare = false
+	require.Error(t, CheckUses(statement(c, computed...), asModelled(c)), "an expression is not a bare column")
+	literal := equality("INNER", 0, "ssn", 2, "ssn")
+	literal[0].Literal = true
+	require.Error(t, CheckUses(statement(c, literal...), asModelled(c)))
+	alone := use("ssn", resolve.InJoin)
+	alone.JoinType = "INNER"
+	require.Error(t, CheckUses(statement(c, alone), asModelled(c)), "the other side must be a column")
+}
+
+// TestPolicyNarrows: what the model allows and the subject's policy does not is
+// policy.column; all offences come at once.
+func TestPolicyNarrows(t *testing.T) {
+	c := people()
+	access := asModelled(c)
+	access["customers"].Columns["name"] = ColumnAccess{Class: semantic.FilterOnly}
+	access["customers"].Columns["region"] = ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "redact"}}
+	access["customers"].Columns["plan"] = ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "hash", Filterable: true}}
+	access["customers"].Columns["email"] = ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "last"}}
+	access["customers"].Columns["risk_score"] = ColumnAccess{Class: semantic.Output} // wider than the model: does not count
+
+	err := CheckUses(statement(c, use("name", resolve.InOutput), use("risk_score", resolve.InOutput)), access)
+	require.Len(t, diag.All(err), 2)
+	require.Equal(t, diag.PolicyColumn, diag.CodeOf(err))
+	require.NoError(t, CheckUses(statement(c, use("name", resolve.InFilter)), access))
+
+	for _, column := range []semantic.Name{"region", "big_region", "mail_host"} {
+		require.NoError(t, CheckUses(statement(c, use(column, resolve.InOutput)), access), column)
+		for _, clause := range clauses[1:] {
+			require.Equal(t, diag.PolicyColumn, diag.CodeOf(CheckUses(statement(c, use(column, clause)), access)), "%s in %s", column, clause)
+		}
+	}
+	for _, clause := range clauses {
+		require.NoError(t, CheckUses(statement(c, use("plan", clause)), access), clause)
+	}
+}
+
+// TestHiddenIsABug: resolve answers what is hidden as if it did not exist, so a
+// hidden column that arrives here is our mistake, whoever wrote it, and unnamed.
+func TestHiddenIsABug(t *testing.T) {
+	c := people()
+	access := asModelled(c)
+	delete(access["customers"].Columns, "email")
+	for _, column := range []semantic.Name{"email", "mail_host", "no_such"} {
+		for _, origin := range []resolve.Origin{resolve.Caller, resolve.Model} {
+			u := use(column, resolve.InOutput)
+			u.Origin = origin
+			err := CheckUses(statement(c, u), access)
+			require.Equal(t, diag.BugInternal, diag.CodeOf(err))
+			require.NotContains(t, err.Error(), string(column))
+			require.Error(t, CheckUses(statement(c, u), nil))
+		}
+	}
+	invisible := asModelled(c)
+	a := invisible["customers"]
+	a.Visible = false
+	invisible["customers"] = a
+	require.Error(t, CheckUses(statement(c, use("name", resolve.InOutput)), invisible))
+}
