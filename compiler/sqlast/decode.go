@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plumbline/semantic/diag"
 )
@@ -83,22 +84,36 @@ func (d *decoder) enter() func() {
 // taken exactly once: a field that is absent or left over is a refusal.
 type object struct {
 	d    *decoder
-	m    map[string]any
+	f    fields
 	kind string
 	used int
+	last int // where the field taken last stands: the next one is mostly after it
 }
 
 func (d *decoder) object(v any, kind string) *object {
-	m, ok := v.(map[string]any)
+	f, ok := v.(*fields)
 	if !ok {
 		d.unknown("tree object", kind)
 	}
-	return &object{d: d, m: m, kind: kind}
+	return &object{d: d, f: *f, kind: kind, last: -1}
+}
+
+// absent is what find gives for a field that is not there; null is nil.
+var absent any = struct{}{}
+
+func (o *object) find(field string) any {
+	for k := range o.f {
+		if i := (o.last + 1 + k) % len(o.f); o.f[i].name == field {
+			o.last = i
+			return o.f[i].value
+		}
+	}
+	return absent
 }
 
 func (o *object) get(field string) any {
-	v, ok := o.m[field]
-	if !ok {
+	v := o.find(field)
+	if v == absent {
 		o.d.unknown("tree without field", o.kind+"."+field)
 	}
 	o.used++
@@ -106,14 +121,17 @@ func (o *object) get(field string) any {
 }
 
 func (o *object) done() {
-	if o.used != len(o.m) {
+	if o.used != len(o.f) {
 		o.d.unknown("tree with another field in", o.kind)
 	}
 }
 
 func (o *object) bad(field string) { o.d.unknown("tree field", o.kind+"."+field) }
 
-func (o *object) str(field string) string {
+func (o *object) str(field string) string { return strings.Clone(o.word(field)) }
+
+// word is str without a copy, for words that are not kept.
+func (o *object) word(field string) string {
 	s, ok := o.get(field).(string)
 	if !ok {
 		o.bad(field)
@@ -123,11 +141,12 @@ func (o *object) str(field string) string {
 
 // enum takes a word that must be one of the list.
 func (o *object) enum(field string, words ...string) string {
-	s := o.str(field)
-	if !slices.Contains(words, s) {
+	s := o.word(field)
+	i := slices.Index(words, s)
+	if i < 0 {
 		o.d.unknown(o.kind+" "+field, s)
 	}
-	return s
+	return words[i]
 }
 
 func (o *object) boolean(field string) bool {
@@ -169,7 +188,7 @@ func (o *object) strs(field string) []string {
 		if !ok {
 			o.bad(field)
 		}
-		out = append(out, s)
+		out = append(out, strings.Clone(s))
 	}
 	return out
 }
@@ -217,7 +236,7 @@ func (d *decoder) query(v any) Query {
 	defer d.enter()()
 	base := QueryBase{Modifiers: objects(o, "modifiers", "modifier", d.modifier), CTEs: d.ctes(o.get("cte_map"))}
 	var q Query
-	switch kind := o.str("type"); kind {
+	switch kind := o.word("type"); kind {
 	case "SELECT_NODE":
 		q = d.selectNode(o, base)
 	case "SET_OPERATION_NODE":
@@ -350,7 +369,7 @@ func (d *decoder) ctes(v any) []CTE {
 
 func (d *decoder) modifier(o *object) Modifier {
 	defer d.enter()()
-	switch kind := o.str("type"); kind {
+	switch kind := o.word("type"); kind {
 	case "ORDER_MODIFIER":
 		return &OrderBy{Orders: objects(o, "orders", "order", d.order)}
 	case "LIMIT_MODIFIER", "LIMIT_PERCENT_MODIFIER":
@@ -377,7 +396,7 @@ func (d *decoder) sample(v any) *Sample {
 	}
 	o := d.object(v, "sample")
 	s := &Sample{Size: d.value(o.get("sample_size")), IsPercentage: o.boolean("is_percentage"),
-		Method: o.enum("method", "System", "Bernoulli", "Reservoir"), Seed: o.number("seed")}
+		Method: o.enum("method", "System", "Bernoulli", "Reservoir"), Seed: json.Number(strings.Clone(string(o.number("seed"))))}
 	o.done()
 	return s
 }

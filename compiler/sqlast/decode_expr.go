@@ -51,12 +51,13 @@ func (d *decoder) expr(v any) Expr {
 	o := d.object(v, "expression")
 	defer d.enter()()
 	base := ExprBase{Alias: o.str("alias"), At: o.place()}
-	class, kind := o.str("class"), o.str("type")
-	if !slices.Contains(exprTypes[class], kind) {
+	class, kind := o.word("class"), o.word("type")
+	i := slices.Index(exprTypes[class], kind)
+	if i < 0 {
 		d.unknown("expression", class+"/"+kind)
 	}
 	o.kind = class
-	e := d.exprOf(class, kind, o, base)
+	e := d.exprOf(class, exprTypes[class][i], o, base)
 	o.done()
 	return e
 }

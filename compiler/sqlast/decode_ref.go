@@ -1,10 +1,6 @@
 package sqlast
 
-import (
-	"encoding/json"
-
-	"plumbline/semantic/diag"
-)
+import "plumbline/semantic/diag"
 
 // ref reads a table reference and counts the joins of its FROM clause.
 func (d *decoder) ref(v any) TableRef {
@@ -30,7 +26,7 @@ func (d *decoder) refNode(v any) TableRef {
 	defer d.enter()()
 	base := RefBase{Alias: o.str("alias"), Sample: d.sample(o.get("sample")), At: o.place()}
 	var t TableRef
-	switch kind := o.str("type"); kind {
+	switch kind := o.word("type"); kind {
 	case "EMPTY":
 		t = &EmptyRef{base}
 	case "BASE_TABLE":
@@ -132,7 +128,7 @@ func (d *decoder) value(v any) Value {
 	o := d.object(v, "value")
 	val := Value{Type: d.typeName(o.get("type")), IsNull: o.boolean("is_null")}
 	if !val.IsNull {
-		val.Raw = d.canonical(o.get("value"))
+		val.Raw = writeJSON(o.get("value"))
 	}
 	o.done()
 	return val
@@ -148,7 +144,7 @@ func (d *decoder) typeName(v any) TypeName {
 		return t
 	}
 	if t.ID != "UNBOUND" {
-		t.Info = d.canonical(info)
+		t.Info = writeJSON(info)
 		return t
 	}
 	u := d.object(info, "written type")
@@ -159,13 +155,4 @@ func (d *decoder) typeName(v any) TypeName {
 	}
 	u.done()
 	return t
-}
-
-// canonical gives the JSON of a value with sorted keys.
-func (d *decoder) canonical(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		d.unknown("value", "of a literal")
-	}
-	return string(b)
 }

@@ -1,8 +1,11 @@
 package sqlast_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,5 +57,31 @@ func FuzzPlaces(f *testing.F) {
 			require.NotEqual(t, sqlast.Broken, tok.Kind, "DuckDB parses what our lexer finds broken: %q", text)
 		}
 		checkPlaces(t, st)
+	})
+}
+
+// FuzzJSON: encoding/json is the oracle of the reader. What we read, it reads,
+// and the same; what we refuse, it refuses, but for a key that stands twice, bytes
+// that are not UTF-8, and deep nesting.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-0.5e+3,"x\u00e4\n",true,false,null,{}],"b":{"c":[]}}`, `{"a":1,"a":2}`, ` [ 1 , 2 ] `, `01`, `-`, `1.`, `"a`,
+		`{"a"}`, `[1,]`, `{,}`, `nul`, `"\x"`, `1 2`, `{"b":1,"a":"<"}`, `Infinity`, "\"\x01\"", `[[[[]]]]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := sqlast.CanonicalJSON(raw)
+		if err != nil {
+			repeated := bytes.Count(raw, []byte{':'}) > 1 || bytes.Count(raw, []byte{'['}) > 100
+			require.True(t, !json.Valid(raw) || !utf8.Valid(raw) || repeated, "refused: %q", raw)
+			return
+		}
+		require.True(t, json.Valid(raw), "read: %q", raw)
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		var want any
+		require.NoError(t, dec.Decode(&want))
+		canonical, err := json.Marshal(want)
+		require.NoError(t, err)
+		require.JSONEq(t, string(canonical), got)
 	})
 }

@@ -1,11 +1,8 @@
 package sqlast
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +18,7 @@ const (
 	MaxDepth  = 100      // nodes above a node
 	MaxWidth  = 250      // operands of one AND or OR
 	MaxList   = 1000     // items of one IN list
-	MaxJoins  = 12       // joins of one FROM clause
+	MaxJoins  = 20       // joins of one FROM clause; a TPC-DS query has 17
 	maxSerial = 4 << 20  // bytes of JSON
 )
 
@@ -48,25 +45,14 @@ func Decode(text string, raw []byte) (*Statement, error) {
 		return nil, diag.New(diag.LimitTree, "the query's tree is too large")
 	}
 	doc, err := readJSON(raw)
+	if errors.Is(err, errDeep) {
+		return nil, tooDeep(err)
+	}
 	if err != nil {
 		return nil, diag.Wrap(err, diag.UnsupportedText, "the engine cannot describe the query as a tree").
 			WithHint("a number is out of range, or a form is unknown to it")
 	}
 	return decode(text, doc)
-}
-
-// readJSON decodes one JSON value and nothing after it, keeping numbers as written.
-func readJSON(raw []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var doc any
-	if err := dec.Decode(&doc); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("text after the JSON value")
-	}
-	return doc, nil
 }
 
 // checkText refuses what must not reach DuckDB, and what would make its places
@@ -152,7 +138,7 @@ func refused(text string, o *object) error {
 		return notSerialised(text, message, cause)
 	}
 	if strings.Contains(message, "depth limit") {
-		return diag.Wrap(cause, diag.LimitTree, "the query is nested deeper than %d levels", MaxDepth)
+		return tooDeep(cause)
 	}
 	e := diag.Wrap(cause, diag.ParseSyntax, "the text is not valid SQL of DuckDB's dialect")
 	at, ok := errorPlace(text, o)
@@ -166,9 +152,13 @@ func refused(text string, o *object) error {
 	return e.At(diag.PosAt("", text, at))
 }
 
+func tooDeep(cause error) error {
+	return diag.Wrap(cause, diag.LimitTree, "the query is nested deeper than %d levels", MaxDepth)
+}
+
 // errorPlace gives the byte offset of an error; DuckDB counts characters there.
 func errorPlace(text string, o *object) (int, bool) {
-	s, ok := o.m["position"].(string)
+	s, ok := o.find("position").(string)
 	if !ok {
 		return 0, false
 	}
