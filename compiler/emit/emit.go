@@ -26,8 +26,8 @@ import (
 // Text is a plan in SQL.
 type Text struct {
 	SQL string
-	// Model are the ranges written by the model: measures, their filters, join
-	// keys, the model's own filters. What lies outside is the caller's.
+	// Model are the ranges written by the model: entities, join keys, measures and
+	// their filters, the model's own filters. What lies outside is the caller's.
 	Model   []resolve.Span
 	Columns []Column // of the result, in order
 }
@@ -89,16 +89,17 @@ func (w *writer) put(parts ...string) {
 	}
 }
 
-// byModel marks what print writes as the model's.
+// byModel marks what print writes as the model's. Ranges that touch become one,
+// and so do ranges that print itself marks.
 func (w *writer) byModel(print func()) {
-	start := w.text.Len()
+	span := resolve.Span{Start: w.text.Len()}
 	print()
-	end := w.text.Len()
-	if n := len(w.model); n > 0 && w.model[n-1].End >= start {
-		w.model[n-1].End = end
-		return
+	span.End = w.text.Len()
+	for n := len(w.model); n > 0 && w.model[n-1].End >= span.Start; n-- {
+		span.Start = min(span.Start, w.model[n-1].Start)
+		w.model = w.model[:n-1]
 	}
-	w.model = append(w.model, resolve.Span{Start: start, End: end})
+	w.model = append(w.model, span)
 }
 
 // separated prints n items with a separator between them.
@@ -292,16 +293,20 @@ func (w *writer) expr(e metric.Expr) {
 func (w *writer) from(l *metric.Leg) {
 	for _, t := range l.Tables {
 		entity := semantic.Quote(string(t.Entity.Name)) + " AS " + table(t)
-		if t.Parent == nil {
-			w.put("\nFROM ", entity)
+		switch {
+		case t.Parent == nil:
+			w.put("\nFROM ")
+			w.byModel(func() { w.put(entity) })
 			continue
+		case t.Inner:
+			w.put("\nINNER JOIN ")
+		default:
+			w.put("\nLEFT JOIN ")
 		}
-		join := "LEFT JOIN "
-		if t.Inner {
-			join = "INNER JOIN "
-		}
-		w.put("\n", join, entity, " ON ")
-		w.byModel(func() { w.on(t) })
+		w.byModel(func() {
+			w.put(entity, " ON ")
+			w.on(t)
+		})
 	}
 	if len(l.Where) == 0 {
 		return

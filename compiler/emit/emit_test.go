@@ -1,15 +1,18 @@
 package emit_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
 
 	"plumbline/compiler/emit"
 	"plumbline/compiler/metric"
+	"plumbline/compiler/resolve"
 	"plumbline/engine/duck/ducktest"
 	"plumbline/semantic"
 	"plumbline/semantic/semantictest"
@@ -34,12 +37,14 @@ func TestGoldens(t *testing.T) {
 type world struct {
 	catalog *semantic.Catalog
 	db      *ducktest.DB
-	exprs   parsed
+	exprs   *resolve.Expressions
 }
 
 func newWorld(t *testing.T, c *semantic.Catalog) *world {
 	db := open(t, c)
-	return &world{c, db, parsed{db, map[string][]metric.Place{}}}
+	exprs, err := resolve.CheckModel(context.Background(), db, c)
+	require.NoError(t, err)
+	return &world{c, db, exprs}
 }
 
 func (w *world) run(t *testing.T, d *datadriven.TestData) string {
@@ -57,6 +62,7 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
+	resolves(t, w, w.view(d), text)
 	if d.Cmd == "sql" {
 		return marked(text) + "\n" + applied(plan)
 	}

@@ -1,7 +1,6 @@
 package emit_test
 
 import (
-	"context"
 	"regexp"
 	"strconv"
 	"strings"
@@ -9,37 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
-	"plumbline/compiler/sqlast"
 	"plumbline/engine/duck/ducktest"
 	"plumbline/semantic"
 )
-
-// parsed knows the places of columns in model expressions by parsing each once.
-type parsed struct {
-	parser sqlast.Parser
-	known  map[string][]metric.Place
-}
-
-func (p parsed) Columns(_ semantic.Name, expr string) ([]metric.Place, error) {
-	if places, ok := p.known[expr]; ok {
-		return places, nil
-	}
-	tree, _, before, err := sqlast.ParseExpr(context.Background(), p.parser, expr)
-	if err != nil {
-		return nil, err
-	}
-	var out []metric.Place
-	sqlast.Walk(tree, func(n any) bool {
-		if c, ok := n.(*sqlast.ColumnRef); ok {
-			out = append(out, metric.Place{At: int(c.At) - before, Column: semantic.Name(c.Names[0])})
-		}
-		return true
-	})
-	p.known[expr] = out
-	return out, nil
-}
 
 // view shows a whole catalog except what hidden names: entity or entity.field.
 type view struct {

@@ -20,8 +20,8 @@ type Options struct {
 	Now time.Time
 	// DefaultLimit bounds questions without a limit; 0 means no bound.
 	DefaultLimit int
-	// Expressions knows the model's expressions.
-	Expressions Expressions
+	// Expressions knows the model's expressions; resolve.CheckModel makes it.
+	Expressions *resolve.Expressions
 	// AllRows reports that the subject sees every row of an entity, no column
 	// masked. Only where that holds on both sides may a relationship declared
 	// complete be joined INNER: a row rule, or a masked key, makes it incomplete.
@@ -149,7 +149,7 @@ func (b *builder) leaf(m *semantic.Metric, asked string) *Leaf {
 		f := fact.Entity.Field(measure.Field)
 		of = f.Type
 		text := semantic.Quote(string(f.Name))
-		out.Arg = &Expr{Table: fact, Text: text, Columns: []Place{{Column: f.Name}}}
+		out.Arg = &Expr{Table: fact, Text: text, Columns: []resolve.Place{{Column: f.Name}}}
 	case measure.Expr != "":
 		arg := b.expr(fact, measure.Expr)
 		out.Arg = &arg

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumbline/compiler/resolve"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
@@ -279,7 +280,7 @@ func (b *builder) applied(t *Table, f *semantic.Filter, overridden bool) {
 	out := AppliedFilter{Origin: FilterOrigin(f.Kind), Entity: t.Entity.Name, Name: f.Name, Text: or(f.Description, string(f.Name)), Overridden: overridden}
 	if f.Expr != "" {
 		vis := b.entity(t.Entity.Name)
-		if !slices.ContainsFunc(b.columns(t.Entity, f.Expr), func(p Place) bool { return vis.Fields[p.Column.Key()] < semantic.FilterOnly }) {
+		if !slices.ContainsFunc(b.columns(t.Entity, f.Expr), func(p resolve.Place) bool { return vis.Fields[p.Column.Key()] < semantic.FilterOnly }) {
 			out.Text = f.Expr
 		}
 	}

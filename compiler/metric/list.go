@@ -34,7 +34,7 @@ type ListedDimension struct {
 
 // List gives the metrics a subject may ask for, in the catalog's order, with
 // the dimensions that all facts of a metric share.
-func List(view resolve.View, catalog *semantic.Catalog, exprs Expressions) ([]Listing, error) {
+func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) ([]Listing, error) {
 	s := newScope(view, catalog, exprs)
 	var out []Listing
 	for _, m := range catalog.Metrics {

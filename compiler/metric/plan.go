@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"plumbline/compiler/resolve"
 	"plumbline/semantic"
 )
 
@@ -97,7 +98,7 @@ type Bucket struct {
 type Expr struct {
 	Table   *Table
 	Text    string
-	Columns []Place
+	Columns []resolve.Place
 }
 
 // Condition is one filter. Exactly one of Model and Test is set. ID is unique

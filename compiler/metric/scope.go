@@ -12,31 +12,18 @@ import (
 	"plumbline/semantic/diag"
 )
 
-// Place is one column reference of a model expression.
-type Place struct {
-	At     int // byte offset of the reference
-	Column semantic.Name
-}
-
-// Expressions knows the column references of the model's expressions, each
-// parsed once when the model is loaded.
-type Expressions interface {
-	// Columns gives the references of an expression of an entity in text order.
-	Columns(entity semantic.Name, expr string) ([]Place, error)
-}
-
 // scope is the catalog as one subject sees it, for one question. It remembers
 // what it looked up, and the first failure of the view, which fails the question.
 type scope struct {
 	view     resolve.View
 	catalog  *semantic.Catalog
-	exprs    Expressions
+	exprs    *resolve.Expressions
 	entities map[string]*resolve.Visible
 	paths    map[string][]path
 	failure  error
 }
 
-func newScope(view resolve.View, catalog *semantic.Catalog, exprs Expressions) *scope {
+func newScope(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) *scope {
 	return &scope{view: view, catalog: catalog, exprs: exprs, entities: map[string]*resolve.Visible{}, paths: map[string][]path{}}
 }
 
@@ -70,7 +57,7 @@ func (s *scope) entity(n semantic.Name) *resolve.Visible {
 }
 
 // columns gives the column references of a model expression.
-func (s *scope) columns(e *semantic.Entity, expr string) []Place {
+func (s *scope) columns(e *semantic.Entity, expr string) []resolve.Place {
 	places, err := s.exprs.Columns(e.Name, expr)
 	if err != nil {
 		s.fail(err)
