@@ -40,8 +40,9 @@ type accessAnswer struct {
 // Entity says how one subject may use one entity: its columns, masks and rows.
 // An entity that no rule makes visible gives the zero access. Errors are
 // policy.unsayable where a rule cannot be said in SQL, and policy.denied where the
-// evaluation failed; both mean that the entity is closed. The answer may be
-// shared with other callers: it must not be changed.
+// evaluation failed; both mean that the entity is closed. They name the rule's place
+// and no field, since a rule may read what the subject may not see; the detail is the
+// error's cause. The answer may be shared with other callers: it must not be changed.
 func (p *Policy) Entity(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.EntityAccess, error) {
 	key, err := p.cacheKey(s, now, e)
 	if err != nil {
@@ -52,12 +53,23 @@ func (p *Policy) Entity(ctx context.Context, s policy.Subject, now time.Time, e 
 	}
 	access, err := p.decideEntity(ctx, s, now, e)
 	if err != nil {
-		return policy.EntityAccess{}, err
+		return policy.EntityAccess{}, discreet(err)
 	}
 	p.cache.put(key, access)
 	return access, nil
 }
 
+// discreet keeps the detail of a rule that cannot be said for the audit record.
+func discreet(err error) error {
+	detail := diag.All(err)[0]
+	if detail.Code != diag.PolicyUnsay {
+		return err
+	}
+	return diag.Wrap(detail, diag.PolicyUnsay, "a policy rule about this entity cannot be applied, so the entity is closed").
+		WithHint("the policy's author finds the detail with plumbline check, or in the audit record").At(detail.Pos)
+}
+
+// decideEntity is Entity without the cache, with errors for the policy's author.
 func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.EntityAccess, error) {
 	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
 	if err != nil {

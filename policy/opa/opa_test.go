@@ -140,7 +140,7 @@ func TestPredicate(t *testing.T) {
 			if err != nil {
 				return err.Error() + "\n"
 			}
-			a, err := p.Entity(context.Background(), people["ana"], testNow, shop.Entity(semantic.Name(entity)))
+			a, err := p.decideEntity(context.Background(), people["ana"], testNow, shop.Entity(semantic.Name(entity)))
 			if err != nil {
 				return err.Error() + "\n"
 			}

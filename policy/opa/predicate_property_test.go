@@ -153,7 +153,7 @@ func TestPredicateAgreesWithRego(t *testing.T) {
 		body := strings.Join(r.body(2), ";\n\t")
 		text := "package plumbline.access\n\nrows.test if {\n\t" + body + "\n}\n\n" + strings.Join(r.helpers, "\n")
 		p := openText(t, map[string]string{"rows.rego": text})
-		access, err := p.Entity(context.Background(), people["ana"], testNow, e)
+		access, err := p.decideEntity(context.Background(), people["ana"], testNow, e)
 		if err != nil {
 			rt.Log(text)
 			requireUnsayable(rt, err)

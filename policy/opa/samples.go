@@ -14,11 +14,12 @@ import (
 // sampleTime is the moment at which samples are evaluated; any would do.
 var sampleTime = time.Date(2026, time.January, 15, 12, 0, 0, 0, time.UTC)
 
-// CheckSamples evaluates every entity for each sample subject, so that a rule
-// that cannot be said in SQL stops the load and not a question. It reports every
-// mistake once, as config.policy with the rule's file and line. Without a sample
-// nothing can be checked, which is a mistake too.
+// CheckSamples evaluates every entity for the bundle's sample subjects and the
+// given ones, so that a rule that cannot be said in SQL stops the load and not a
+// question. It reports every mistake once, as config.policy with the rule's file and
+// line. Without a subject nothing can be checked, which is a mistake too.
 func (p *Policy) CheckSamples(ctx context.Context, subjects []policy.Subject, c *semantic.Catalog) error {
+	subjects = slices.Concat(p.samples, subjects)
 	if len(subjects) == 0 {
 		return diag.New(diag.ConfigRego, "a policy bundle declares sample subjects, so that row rules are checked at load").
 			WithHint("list one subject per role in subjects.json beside the policies")
@@ -26,7 +27,7 @@ func (p *Policy) CheckSamples(ctx context.Context, subjects []policy.Subject, c 
 	var list diag.List
 	for _, s := range subjects {
 		for _, e := range c.Entities {
-			_, err := p.Entity(ctx, s, sampleTime, e)
+			_, err := p.decideEntity(ctx, s, sampleTime, e)
 			for _, d := range diag.All(err) {
 				found := *d
 				found.Code, found.Err = diag.ConfigRego, d
