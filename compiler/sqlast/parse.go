@@ -33,7 +33,7 @@ func Parse(ctx context.Context, p Parser, text string) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Decode(text, raw)
+	return decodeText(text, raw)
 }
 
 // Decode is the pure part of Parse: it reads DuckDB's JSON of text, strictly.
@@ -41,6 +41,10 @@ func Decode(text string, raw []byte) (*Statement, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
+	return decodeText(text, raw)
+}
+
+func decodeText(text string, raw []byte) (*Statement, error) {
 	if len(raw) > maxSerial {
 		return nil, diag.New(diag.LimitTree, "the query's tree is too large")
 	}

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"slices"
 	"strconv"
 
 	"plumbline/compiler/sqlast"
@@ -279,6 +280,12 @@ func sameScans(fences []*fence, alone []scan, rules map[string]*rule, plan *plan
 		}
 	}
 	for _, s := range plan.scans {
+		if s.loose {
+			if !dissolved(s, fences, alone, missing) {
+				problems = append(problems, because("the plan scans %q outside a fence", s.table))
+			}
+			continue
+		}
 		if !known[s.key()] {
 			problems = append(problems, because("the plan scans %q other than its fence does", s.table))
 		}
@@ -288,6 +295,23 @@ func sameScans(fences []*fence, alone []scan, rules map[string]*rule, plan *plan
 		problems = append(problems, because("the plan does not scan %q as its fence does", entity))
 	}
 	return together(problems)
+}
+
+// dissolved reports that a loose scan may be what is left of a fence: one of the
+// same entity that has no rule, no mask and no end, and offers every column that
+// the scan reads. Such fences are no longer missing.
+func dissolved(s scan, fences []*fence, alone []scan, missing map[string]string) bool {
+	found := false
+	for i, f := range fences {
+		if f.entity != s.table || f.relation.Fenced || alone[i].end || alone[i].filter != nil || len(f.relation.Masked) > 0 {
+			continue
+		}
+		if !slices.ContainsFunc(s.reads, func(c string) bool { return c != "" && !slices.Contains(f.relation.Columns, c) }) {
+			found = true
+			delete(missing, alone[i].key())
+		}
+	}
+	return found
 }
 
 // asLearned compares one fence's scan with the rule DuckDB read alone.

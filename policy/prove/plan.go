@@ -28,6 +28,11 @@ type scan struct {
 	filter []string // canonical conditions; nil when there is no FILTER
 	bare   []bool   // filter[i] uses its columns as they are, without cast or call
 	items  []string // canonical select list
+	// loose marks a scan without a select list and a filter of its own: a fence
+	// without an end that DuckDB dissolved while it took a correlated query apart.
+	// reads are then the columns it yields; items is empty.
+	loose bool
+	reads []string
 }
 
 // key is equal for scans that read the same.
@@ -211,6 +216,11 @@ func (r *planReader) get(op operator, above []operator) {
 		r.filter(&s, f, columns)
 	}
 	p := next("LOGICAL_PROJECTION")
+	if p == nil && s.filter == nil && i >= 0 && above[i]["type"] == "LOGICAL_CROSS_PRODUCT" {
+		s.loose, s.reads = true, columns
+		r.out.scans = append(r.out.scans, s)
+		return
+	}
 	if p == nil {
 		r.fail("a scan of %q stands in no projection", table)
 		return

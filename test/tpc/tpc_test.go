@@ -5,6 +5,7 @@ package tpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -83,9 +84,13 @@ workspace: plumbline.#Workspace & {
 	server: stdio_subject: "all"
 }
 `)
-	policyFile, err := os.ReadFile("testdata/allow_all.rego")
+	policies, err := filepath.Glob("testdata/*.rego")
 	require.NoError(t, err)
-	write("rego/allow_all.rego", string(policyFile))
+	for _, p := range policies {
+		text, err := os.ReadFile(p)
+		require.NoError(t, err)
+		write(filepath.Join("rego", filepath.Base(p)), string(text))
+	}
 	return root
 }
 
@@ -128,7 +133,7 @@ func run(t *testing.T, data string, count int) {
 func compare(t *testing.T, eng *engine.Engine, s policy.Subject, bare *ducktest.DB, text string) {
 	t.Helper()
 	ans, err := eng.Answer(context.Background(), engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: text})
-	require.NoError(t, err)
+	require.NoError(t, err, "raw cause: %v", errors.Unwrap(err))
 	require.False(t, ans.Table.Truncated)
 	columns, want := bareRows(t, bare, text)
 	require.Equal(t, len(columns), len(ans.Table.Columns))
