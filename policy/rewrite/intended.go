@@ -171,7 +171,7 @@ func (in *intent) findNames(b *resolve.Bound) error {
 			return true
 		}
 		for _, e := range q.Select {
-			if sqlast.Meta(e).Alias != "" {
+			if sqlast.Meta(e).Alias != "" || !spliceInside(e) {
 				continue
 			}
 			if end, err := sqlast.ItemEnd(text, itemPlace(e)); err == nil && labels[end] != "" {
@@ -181,6 +181,20 @@ func (in *intent) findNames(b *resolve.Bound) error {
 		return true
 	})
 	return nil
+}
+
+// spliceInside reports whether a splice may change the text of an item, and so
+// its name: whether a query or a star stands in it.
+func spliceInside(e sqlast.Expr) bool {
+	found := false
+	sqlast.Walk(e, func(n any) bool {
+		switch n.(type) {
+		case sqlast.Query, *sqlast.Star:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // itemPlace is a place of a select item that lies outside the queries in it.

@@ -50,6 +50,11 @@ func TestStages(t *testing.T) {
 				list = strings.Split(columns, "+")
 			}
 			b := bind(t, st, d, list)
+			if td.Cmd == "resolve" { // with resolve's facts in place of the test's own
+				if b, err = resolve.Resolve(context.Background(), st, view{d}, resolve.Options{}); err != nil {
+					return err.Error()
+				}
+			}
 			for _, arg := range td.CmdArgs {
 				if arg.Key == "conjunct" {
 					c := resolve.Conjunct{Column: semantic.Name(arg.Vals[0]), SQL: semantic.Quote(arg.Vals[0]) + " = 'paid'"}
