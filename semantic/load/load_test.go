@@ -113,7 +113,7 @@ func vet(t *testing.T, dir string) string {
 	command, err := cue.New([]string{"vet", "-c", "./models/..."})
 	require.NoError(t, err)
 	var said bytes.Buffer
-	command.SetOutput(&said)
+	command.SetOut(&said)
 	command.SetErr(&said)
 	if err := command.Run(t.Context()); err != nil && !errors.Is(err, cue.ErrPrintedError) {
 		cueerrors.Print(&said, err, &cueerrors.Config{Cwd: dir, ToSlash: true}) // as the command's main does
