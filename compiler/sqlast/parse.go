@@ -72,6 +72,9 @@ func checkText(text string) error {
 		return diag.New(diag.ParseSyntax, "the text is not valid UTF-8").At(diag.PosAt("", text, invalidAt(text)))
 	}
 	at := statements(text)
+	if at.space < 0 && at.unclear {
+		at.space = at.quotedSpace
+	}
 	switch {
 	case at.space >= 0:
 		return diag.New(diag.ParseSyntax, "a space that is not an ordinary space").
@@ -105,14 +108,24 @@ type layout struct {
 	semicolons     int
 	firstSemicolon int
 	space          int // first Unicode space outside strings, quoted names and line comments; -1 when none
+	quotedSpace    int // first one inside strings and quoted names; -1 when none
+	// unclear: DuckDB looks for Unicode spaces before it splits the text into
+	// tokens, and then mistakes what is a string after quotes in a comment, a
+	// backslash in a string, or a dollar in a name.
+	unclear bool
 }
 
 func statements(text string) layout {
-	l := layout{space: -1}
+	l := layout{space: -1, quotedSpace: -1}
 	fresh := true
 	for i := 0; i < len(text); {
 		t := nextToken(text, i)
 		i = t.End
+		if l.quotedSpace < 0 && (t.Kind == Text || t.Kind == QuotedName || t.Kind == DollarText) {
+			l.quotedSpace = unicodeSpace(text, t.Start, t.End)
+		}
+		l.unclear = l.unclear || t.Kind == BlockComment || t.Kind == Text && text[t.Start] != '\'' ||
+			t.Kind == Word && strings.Contains(text[t.Start:t.End], "$")
 		switch {
 		case t.Kind == Space || t.Kind == BlockComment:
 			if l.space < 0 {

@@ -179,6 +179,12 @@ func TestPlacesAgreeWithDuckDB(t *testing.T) {
 func checkPlaces(t *testing.T, st *sqlast.Statement) int {
 	names := 0
 	sqlast.Walk(st.Root, func(n any) bool {
+		if c, ok := n.(*sqlast.ColumnRef); ok && c.At != sqlast.NoOffset {
+			_, _, parts, err := sqlast.NamePath(st.Text, c.At)
+			if err == nil { // a * b is no relation; a list comprehension's columns stand at its bracket
+				require.Equal(t, c.Names, parts, st.Text)
+			}
+		}
 		b, ok := n.(*sqlast.BaseTable)
 		if !ok || b.At == sqlast.NoOffset {
 			return true
