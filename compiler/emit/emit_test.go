@@ -40,7 +40,7 @@ type world struct {
 	exprs   *resolve.Expressions
 }
 
-func newWorld(t *testing.T, c *semantic.Catalog) *world {
+func newWorld(t testing.TB, c *semantic.Catalog) *world {
 	db := open(t, c)
 	exprs, err := resolve.CheckModel(context.Background(), db, c)
 	require.NoError(t, err)

@@ -2,6 +2,7 @@ package metric
 
 import (
 	"slices"
+	"strings"
 
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
@@ -41,9 +42,20 @@ func (b *builder) dimensions() {
 			l.Keys = append(l.Keys, operands[j])
 		}
 		b.plan.Keys = append(b.plan.Keys, key)
-		b.spelled = append(b.spelled, ref)
+		b.spelled = append(b.spelled, DimensionRef{Name: canonical(ref.Name, places[0]), Grain: key.Grain})
 	}
 	b.label()
+}
+
+// canonical is a plain name as the model writes it; a longer spelling stays as asked.
+func canonical(spelling string, p place) string {
+	switch {
+	case fold(spelling) == MetricTime:
+		return MetricTime
+	case strings.Contains(spelling, "."):
+		return spelling
+	}
+	return string(p.dim.Name)
 }
 
 func fold(word string) string { return semantic.Name(word).Key() }
@@ -132,7 +144,7 @@ func (b *builder) label() {
 	for i, ref := range b.spelled {
 		name := ref.Name
 		if slices.ContainsFunc(b.spelled, func(o DimensionRef) bool { return fold(o.Name) == fold(name) && o != ref }) {
-			name += "_" + or(fold(ref.Grain), "value")
+			name += "_" + or(ref.Grain, "value")
 		}
 		if taken[fold(name)] {
 			key := b.plan.Legs[0].Keys[i]

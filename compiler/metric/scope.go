@@ -33,8 +33,9 @@ func (s *scope) fail(err error) {
 	}
 }
 
-// entity gives a visible entity that can be asked: one whose own fixed and
-// default filters read only what the subject has. nil otherwise.
+// entity gives a visible entity that can be asked, nil otherwise: its own fixed
+// and default filters read only what the subject has, and the subject may filter
+// by what it requires.
 func (s *scope) entity(n semantic.Name) *resolve.Visible {
 	if vis, ok := s.entities[n.Key()]; ok {
 		return vis
@@ -44,13 +45,13 @@ func (s *scope) entity(n semantic.Name) *resolve.Visible {
 		s.fail(err)
 		vis = nil
 	}
-	if vis != nil {
-		for _, f := range vis.Entity.Filters {
-			if f.Expr != "" && !s.readable(vis, f.Expr) {
-				vis = nil
-				break
-			}
+	if vis != nil && slices.ContainsFunc(vis.Entity.Filters, func(f *semantic.Filter) bool {
+		if f.Kind == semantic.RequiredFilter {
+			return vis.Fields[f.Field.Key()] < semantic.FilterOnly
 		}
+		return !s.readable(vis, f.Expr)
+	}) {
+		vis = nil
 	}
 	s.entities[n.Key()] = vis
 	return vis
@@ -97,6 +98,10 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 		s.fail(diag.New(diag.ModelCycle, "metric %q is computed from itself", m.Name).At(m.Pos))
 		return false
 	}
+	if !supported(m) {
+		s.fail(diag.New(diag.UnsupportedAsk, "metric %q has a form that is not supported", m.Name).At(m.Pos))
+		return false
+	}
 	if m.Kind == semantic.RatioMetric {
 		above = append(above, m)
 		for _, part := range []semantic.Name{m.Numerator, m.Denominator} {
@@ -112,9 +117,24 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 		return false
 	}
 	measure := vis.Entity.Measure(m.Measure)
-	return measure != nil && (measure.Field == "" || present(vis, measure.Field)) &&
+	return measure != nil && aggregates[measure.Agg] && (measure.Field == "" || present(vis, measure.Field)) &&
 		s.readable(vis, measure.Expr) && s.readable(vis, measure.Filter) && s.readable(vis, m.Filter)
 }
+
+// supported reports whether all of a metric is understood: a part that is not
+// would be left out in silence.
+func supported(m *semantic.Metric) bool {
+	switch m.Kind {
+	case semantic.SimpleMetric:
+		return m.Numerator == "" && m.Denominator == ""
+	case semantic.RatioMetric:
+		return m.Filter == "" && m.Measure == ""
+	}
+	return false
+}
+
+var aggregates = map[semantic.Agg]bool{semantic.Sum: true, semantic.Count: true, semantic.CountDistinct: true,
+	semantic.Avg: true, semantic.Min: true, semantic.Max: true}
 
 // facts gives the entities whose rows a metric aggregates, each once.
 func (s *scope) facts(m *semantic.Metric) []*resolve.Visible {

@@ -1,0 +1,35 @@
+package emit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"plumbline/compiler/metric"
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+	"plumbline/semantic/semantictest"
+)
+
+// TestAFormThatIsNotUnderstoodIsRefused: T28. A part of a metric that the
+// compiler does not know must not be left out.
+func TestAFormThatIsNotUnderstoodIsRefused(t *testing.T) {
+	for name, m := range map[string]*semantic.Metric{
+		"ratio with a filter": {Kind: semantic.RatioMetric, Numerator: "revenue", Denominator: "order_count", Filter: "status = 'paid'"},
+		"unknown kind":        {Kind: "running_total", Entity: "orders", Measure: "revenue"},
+		"no kind":             {Entity: "orders", Measure: "revenue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shop := semantictest.Shop()
+			m.Name = "odd"
+			w := newWorld(t, semantic.NewCatalog("odd", shop.Entities, append(shop.Metrics, m), semantic.TimeSettings{}))
+			_, err := metric.Build(view{catalog: w.catalog}, w.catalog, metric.Question{Metrics: []string{"odd"}}, metric.Options{Expressions: w.exprs})
+			require.Equal(t, diag.UnsupportedAsk, diag.CodeOf(err))
+		})
+	}
+	shop := semantictest.Shop()
+	loop := &semantic.Metric{Name: "loop", Kind: semantic.RatioMetric, Numerator: "revenue", Denominator: "loop"}
+	w := newWorld(t, semantic.NewCatalog("loop", shop.Entities, append(shop.Metrics, loop), semantic.TimeSettings{}))
+	_, err := metric.Build(view{catalog: w.catalog}, w.catalog, metric.Question{Metrics: []string{"loop"}}, metric.Options{Expressions: w.exprs})
+	require.Equal(t, diag.ModelCycle, diag.CodeOf(err))
+}
