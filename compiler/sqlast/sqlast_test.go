@@ -24,7 +24,7 @@ import (
 func TestStages(t *testing.T) {
 	db := ducktest.Open(t, nil)
 	ctx := context.Background()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/stages", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
 			switch td.Cmd {
 			case "parse":
@@ -93,7 +93,7 @@ func spans(t *testing.T, db *ducktest.DB, text string) string {
 
 // corpus gives the inputs of the goldens.
 func corpus(t testing.TB) []string {
-	files, err := filepath.Glob("testdata/*")
+	files, err := filepath.Glob("testdata/stages/*")
 	require.NoError(t, err)
 	var out []string
 	for _, f := range files {
@@ -158,7 +158,7 @@ func TestGoldensCoverEveryKind(t *testing.T) {
 		}
 	}
 	for _, k := range want {
-		require.Contains(t, seen, k, "add a case to testdata/kinds.txt")
+		require.Contains(t, seen, k, "add a case to testdata/stages/kinds.txt")
 	}
 }
 
