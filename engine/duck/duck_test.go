@@ -21,6 +21,7 @@ import (
 	"plumbline/policy/prove"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
+	"plumbline/sources/files"
 )
 
 var (
@@ -30,6 +31,9 @@ var (
 
 func TestMain(m *testing.M) {
 	duck.WorkerMain()
+	if os.Getenv(serverEnv) != "" {
+		serve()
+	}
 	os.Exit(m.Run())
 }
 
@@ -435,4 +439,39 @@ func TestFilesThatGoBadLater(t *testing.T) {
 	_, err = run(t, p, `SELECT * FROM `+itemsTable)
 	require.Equal(t, diag.SourceMissing, diag.CodeOf(err), "%v", err)
 	require.Equal(t, `source.missing: a file behind "items" is missing`, err.Error())
+}
+
+// What sources/files makes, a worker reads; a value that does not fit its type
+// is the source's fault, found when it is read.
+func TestFilesAsRelations(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	write("people.csv", "id,name\n1,Ann\n2,\n")
+	write("day=2024-01-01/t.ndjson", `{"n": 1.25}`)
+	write("day=2024-01-02/t.ndjson", `{"n": 2.255}`)
+	people, tickets := storage("people", "", "", "id", "bigint", "name", "varchar").Entity, storage("tickets", "", "", "n", "decimal(9,2)", "day", "date").Entity
+	people.Source = semantic.SourceRef{Path: "people.csv", Format: "csv"}
+	tickets.Source = semantic.SourceRef{Path: "*/t.ndjson", Format: "ndjson", Hive: true}
+	cfg := config(t)
+	cfg.Relations = nil
+	for _, e := range []*semantic.Entity{people, tickets} {
+		st, err := files.Relation(semantic.SourceSpec{Name: "shop", Kind: "files", Root: root}, e)
+		require.NoError(t, err)
+		cfg.Relations = append(cfg.Relations, st)
+	}
+	p := open(t, cfg)
+	require.NoError(t, p.SelfTest(t.Context()))
+	res, err := run(t, p, `SELECT count(name), sum(id) FROM `+peopleTable)
+	require.NoError(t, err)
+	res.Release()
+	res, err = run(t, p, `SELECT day FROM "plumbline"."base"."tickets" ORDER BY day`)
+	require.NoError(t, err)
+	require.Equal(t, []prove.Column{{Name: "day", Type: "DATE"}}, res.Columns)
+	require.Equal(t, 2, res.Rows)
+	res.Release()
+	_, err = run(t, p, `SELECT sum(n) FROM "plumbline"."base"."tickets"`)
+	require.Equal(t, `source.corrupt: a file behind "tickets" cannot be read as declared`, err.Error())
 }

@@ -23,7 +23,7 @@ import (
 type Config struct {
 	Relations      []semantic.Storage
 	TempDir        string // parent of the pool's private folder; made when missing
-	Memory         int64  // bytes a worker's data may take, at least MinMemory
+	Memory         int64  // private bytes a worker may hold, at least MinMemory
 	Temp           int64  // bytes of temp space per worker
 	Threads        int    // threads per worker
 	Workers        int    // questions that run at once

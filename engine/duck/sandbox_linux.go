@@ -10,12 +10,16 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
+// reserved is what a fresh worker has mapped but not touched (about 150 MB:
+// stacks of threads, arenas of two allocators), which RLIMIT_DATA counts.
+const reserved = 192 << 20
+
 // limitProcess bounds what this process may take. RLIMIT_DATA turns a hostile
 // allocation into a clean error of the engine; core files would hold data.
 func limitProcess(s *setup) error {
 	limits := map[int]uint64{syscall.RLIMIT_CORE: 0, syscall.RLIMIT_FSIZE: uint64(max(s.TempBytes, 64<<20))}
 	if s.DataLimit {
-		limits[syscall.RLIMIT_DATA] = uint64(s.Memory)
+		limits[syscall.RLIMIT_DATA] = uint64(s.Memory + reserved)
 	}
 	for which, n := range limits {
 		if err := syscall.Setrlimit(which, &syscall.Rlimit{Cur: n, Max: n}); err != nil {

@@ -33,7 +33,7 @@ func (w *worker) build(s *setup) reply {
 
 func buildViews(s *setup) ([]failure, error) {
 	path := filepath.Join(s.Dir, viewsFile)
-	in, err := openDatabase(path, "READ_WRITE", s.Memory*3/4, s.Threads)
+	in, err := openDatabase(path, "READ_WRITE", engineMemory(s), s.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func buildTwins(s *setup) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	in, err := openDatabase(path, "READ_WRITE", s.Memory*3/4, 1)
+	in, err := openDatabase(path, "READ_WRITE", engineMemory(s), 1)
 	if err != nil {
 		return err
 	}
