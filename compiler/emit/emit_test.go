@@ -18,7 +18,7 @@ import (
 	"plumbline/semantic/semantictest"
 )
 
-// TestGoldens walks testdata. Every file starts with the shop's catalog and no rows.
+// TestGoldens walks questions and traps. Every file starts with the shop's catalog and no rows.
 //
 //	model             replaces the catalog by a tiny one (see modelOf)
 //	rows <entity>     inserts rows, written as SQL values
@@ -28,10 +28,12 @@ import (
 //
 // Flags: hide=(entity, entity.field), complete: the subject sees all rows, limit=N: the server's own limit.
 func TestGoldens(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		w := newWorld(t, semantictest.Shop())
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.run(t, d) })
-	})
+	for _, dir := range []string{"testdata/questions", "testdata/traps"} {
+		datadriven.Walk(t, dir, func(t *testing.T, path string) {
+			w := newWorld(t, semantictest.Shop())
+			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.run(t, d) })
+		})
+	}
 }
 
 type world struct {

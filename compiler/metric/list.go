@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"slices"
 
 	"plumbline/compiler/resolve"
@@ -36,17 +37,25 @@ type ListedDimension struct {
 // the dimensions that all facts of a metric share.
 func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) ([]Listing, error) {
 	s := newScope(view, catalog, exprs)
+	dimensions := map[string][]ListedDimension{} // metrics of the same facts share them
 	var out []Listing
 	for _, m := range catalog.Metrics {
-		if s.answerable(m, nil) {
-			out = append(out, s.listing(m))
+		if !s.answerable(m, nil) {
+			continue
 		}
+		facts := s.facts(m)
+		one := s.listing(m, facts)
+		key := fmt.Sprintf("%q", one.Entities)
+		if _, ok := dimensions[key]; !ok {
+			dimensions[key] = s.shared(facts)
+		}
+		one.Dimensions = dimensions[key]
+		out = append(out, one)
 	}
 	return out, s.failure
 }
 
-func (s *scope) listing(m *semantic.Metric) Listing {
-	facts := s.facts(m)
+func (s *scope) listing(m *semantic.Metric, facts []*resolve.Visible) Listing {
 	out := Listing{Name: m.Name, Description: m.Description, Kind: m.Kind, Unit: m.Unit, Format: m.Format, Synonyms: m.Synonyms}
 	if len(facts) == 1 {
 		out.Grain = facts[0].Entity.Grain
@@ -69,7 +78,6 @@ func (s *scope) listing(m *semantic.Metric) Listing {
 			}
 		}
 	}
-	out.Dimensions = s.shared(facts)
 	return out
 }
 
