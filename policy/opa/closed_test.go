@@ -132,6 +132,34 @@ func TestRunawayIsCut(t *testing.T) {
 	}
 }
 
+// TestClaims: a claim outside the kinds that Rego rules may expect denies, by name
+// and without its value.
+func TestClaims(t *testing.T) {
+	ctx := context.Background()
+	p := openRows(t, "\tinput.row.tenant == input.subject.claims.tenant")
+	for _, bad := range []any{nil, map[string]any{"a": 1}, []any{"acme", nil}, []any{[]any{}}, []int{1}, time.Second, &p} {
+		s := policy.Subject{ID: "x", Claims: map[string]any{"tenant": bad}}
+		_, err := p.Entity(ctx, s, testNow, orders())
+		requireCode(t, diag.PolicyDenied, err)
+		require.NotContains(t, err.Error(), "acme")
+		f := facts()
+		f.Subject = s
+		d, err := p.Decide(ctx, f, seen)
+		requireCode(t, diag.PolicyDenied, err)
+		require.Equal(t, policy.Deny, d.Verdict)
+		_, err = p.Verify(ctx, policy.Summary{Subject: s})
+		requireCode(t, diag.PolicyDenied, err)
+	}
+	for claim, want := range map[any]string{"acme": `"tenant" = 'acme'`, "": `"tenant" = ''`} {
+		a, err := p.Entity(ctx, policy.Subject{Claims: map[string]any{"tenant": claim}}, testNow, orders())
+		require.NoError(t, err)
+		require.Equal(t, want, a.Rows.SQL)
+	}
+	a, err := p.Entity(ctx, policy.Subject{ID: "none"}, testNow, orders())
+	require.NoError(t, err)
+	require.Equal(t, policy.Never, a.Rows.Truth, "a missing claim gives no row")
+}
+
 // TestErrorsNameNoField: a rule may read a field that the subject may not see, so
 // the asker learns the place and not the name; the author's cause has both.
 func TestErrorsNameNoField(t *testing.T) {

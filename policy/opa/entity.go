@@ -71,6 +71,9 @@ func discreet(err error) error {
 
 // decideEntity is Entity without the cache, with errors for the policy's author.
 func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.EntityAccess, error) {
+	if err := checkClaims(s); err != nil {
+		return policy.EntityAccess{}, err
+	}
 	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
 	if err != nil {
 		return policy.EntityAccess{}, err

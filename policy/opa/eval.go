@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/open-policy-agent/opa/v1/topdown"
 
+	"plumbline/policy"
 	"plumbline/semantic/diag"
 )
 
@@ -39,6 +41,28 @@ func (p *Policy) evaluate(ctx context.Context, q rego.PreparedEvalQuery, input a
 		return failed(err)
 	}
 	return nil
+}
+
+// checkClaims refuses a subject whose claims are not text, numbers, booleans or
+// lists of text. A null claim would compare equal to a NULL in a row.
+func checkClaims(s policy.Subject) error {
+	for _, name := range sortedKeys(s.Claims) {
+		if !isClaim(s.Claims[name]) {
+			return diag.New(diag.PolicyDenied, "claims are text, numbers, booleans or lists of text; claim %q is not", name).
+				WithHint("correct the claim where the subject is configured or the token is issued")
+		}
+	}
+	return nil
+}
+
+func isClaim(v any) bool {
+	switch v := v.(type) {
+	case string, bool, json.Number, float64, int, int64, []string:
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { _, text := item.(string); return !text })
+	}
+	return false
 }
 
 // stopped tells an evaluation that the question's own end cut short from one that

@@ -31,11 +31,13 @@ type Options struct {
 	// it a hash mask closes its entity. It is never printed; what stands in SQL is
 	// derived from it per column.
 	MaskKey []byte
-	// Timeout bounds one evaluation; zero means 100 ms.
+	// Timeout bounds one evaluation; zero means two seconds. An evaluation takes
+	// well under a millisecond: the bound is for runaway rules, and wide enough
+	// that a busy machine does not deny.
 	Timeout time.Duration
 }
 
-const defaultTimeout = 100 * time.Millisecond
+const defaultTimeout = 2 * time.Second
 
 // Policy is one loaded bundle. It never changes after Open, apart from its cache
 // of decisions, and any number of goroutines may use it.

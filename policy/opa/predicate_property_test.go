@@ -1,12 +1,16 @@
 package opa
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
 	"github.com/stretchr/testify/require"
@@ -144,40 +148,64 @@ func (r *ruleText) atom() string {
 // the printed predicate run by DuckDB. They are equal, except that an order
 // comparison never lets NULL through, which may only take rows away.
 func TestPredicateAgreesWithRego(t *testing.T) {
-	e := propertyEntity()
-	db := ducktest.Open(t, semantic.NewCatalog("", []*semantic.Entity{e}, nil, semantic.TimeSettings{}))
-	rows := propertyRows(t, db)
 	said, refused := 0, 0
+	check := agreement(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		r := &ruleText{t: rt, ordered: map[semantic.Name]bool{}}
-		body := strings.Join(r.body(2), ";\n\t")
-		text := "package plumbline.access\n\nrows.test if {\n\t" + body + "\n}\n\n" + strings.Join(r.helpers, "\n")
-		p := openText(t, map[string]string{"rows.rego": text})
-		access, err := p.decideEntity(context.Background(), people["ana"], testNow, e)
-		if err != nil {
-			rt.Log(text)
-			requireUnsayable(rt, err)
+		if check(rt) {
+			said++
+		} else {
 			refused++
-			return
-		}
-		said++
-		got := matching(t, db, access.Rows)
-		ask, err := rego.New(rego.Module("rows.rego", text), rego.Query("data.plumbline.access.rows.test")).PrepareForEval(context.Background())
-		require.NoError(t, err)
-		for i, row := range rows {
-			rs, err := ask.Eval(context.Background(), rego.EvalInput(map[string]any{"row": row}))
-			require.NoError(t, err)
-			want := rs.Allowed()
-			unordered := false
-			for f := range r.ordered {
-				unordered = unordered || row[string(f)] == nil
-			}
-			if got[i] && !want || (want && !got[i] && !unordered) {
-				rt.Fatalf("%s\nrow %v\nRego says %v, SQL says %v:\n%s", text, row, want, got[i], access.Rows.SQL)
-			}
 		}
 	})
 	require.Greater(t, said, refused, "most drawn rules can be said")
+}
+
+// FuzzPredicateAgreesWithRego is the same property, steered by coverage.
+func FuzzPredicateAgreesWithRego(f *testing.F) {
+	check := agreement(f)
+	for seed := range 8 {
+		f.Add(bytes.Repeat([]byte{byte(seed * 31), byte(seed), 7, byte(255 - seed*17)}, 64))
+	}
+	f.Fuzz(rapid.MakeFuzz(func(rt *rapid.T) { check(rt) }))
+}
+
+// agreement makes the check of one drawn rule; it tells whether the rule could be said.
+func agreement(t testing.TB) func(*rapid.T) bool {
+	e := propertyEntity()
+	db := ducktest.Open(t, semantic.NewCatalog("", []*semantic.Entity{e}, nil, semantic.TimeSettings{}))
+	rows, dir := propertyRows(t, db), writeBundle(t, nil)
+	return func(rt *rapid.T) bool {
+		r := &ruleText{t: rt, ordered: map[semantic.Name]bool{}}
+		body := strings.Join(r.body(2), ";\n\t")
+		text := "package plumbline.access\n\nrows.test if {\n\t" + body + "\n}\n\n" + strings.Join(r.helpers, "\n")
+		require.NoError(rt, os.WriteFile(filepath.Join(dir, "rows.rego"), []byte(text), 0o600))
+		p, err := Open(dir, Options{Timeout: 5 * time.Second})
+		require.NoError(rt, err)
+		access, err := p.decideEntity(context.Background(), people["ana"], testNow, e)
+		if err != nil {
+			requireUnsayable(rt, err)
+			return false
+		}
+		compareRows(rt, db, text, access.Rows, rows, r.ordered)
+		return true
+	}
+}
+
+func compareRows(rt *rapid.T, db *ducktest.DB, text string, printed policy.Predicate, rows []map[string]any, ordered map[semantic.Name]bool) {
+	got := matching(rt, db, printed)
+	ask, err := rego.New(rego.Module("rows.rego", text), rego.Query("data.plumbline.access.rows.test")).PrepareForEval(context.Background())
+	require.NoError(rt, err)
+	for i, row := range rows {
+		rs, err := ask.Eval(context.Background(), rego.EvalInput(map[string]any{"row": row}))
+		require.NoError(rt, err)
+		want, unordered := rs.Allowed(), false
+		for f := range ordered {
+			unordered = unordered || row[string(f)] == nil
+		}
+		if got[i] && !want || (want && !got[i] && !unordered) {
+			rt.Fatalf("%s\nrow %v\nRego says %v, SQL says %v:\n%s", text, row, want, got[i], printed.SQL)
+		}
+	}
 }
 
 func requireUnsayable(t *rapid.T, err error) {
@@ -189,7 +217,7 @@ func requireUnsayable(t *rapid.T, err error) {
 
 // propertyRows fills the table with every value of every column beside drawn
 // others and NULLs, and gives the same rows as Rego's input.
-func propertyRows(t *testing.T, db *ducktest.DB) []map[string]any {
+func propertyRows(t testing.TB, db *ducktest.DB) []map[string]any {
 	var rows []map[string]any
 	db.Exec(t, `ALTER TABLE "plumbline"."base"."t" ADD COLUMN "row number" INTEGER`)
 	for i := range 120 {
@@ -212,17 +240,20 @@ func propertyRows(t *testing.T, db *ducktest.DB) []map[string]any {
 	return rows
 }
 
-func matching(t *testing.T, db *ducktest.DB, p policy.Predicate) map[int]bool {
+func matching(rt *rapid.T, db *ducktest.DB, p policy.Predicate) map[int]bool {
 	out := map[int]bool{}
 	if p.Truth != policy.When {
 		return out
 	}
-	for _, line := range db.Rows(t, `SELECT "row number" FROM "plumbline"."base"."t" WHERE (`+p.SQL+`)`) {
+	rows, err := db.Query(`SELECT "row number" FROM "plumbline"."base"."t" WHERE (` + p.SQL + `)`)
+	require.NoError(rt, err, p.SQL)
+	defer rows.Close()
+	for rows.Next() {
 		var i int
-		_, err := fmt.Sscan(line, &i)
-		require.NoError(t, err)
+		require.NoError(rt, rows.Scan(&i))
 		out[i] = true
 	}
+	require.NoError(rt, rows.Err())
 	return out
 }
 

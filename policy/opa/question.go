@@ -21,6 +21,9 @@ type verdict struct {
 // verdict is Allow only when an allow rule holds and no deny rule does. An
 // evaluation that fails gives the zero decision and policy.denied.
 func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]policy.EntityAccess) (policy.Decision, error) {
+	if err := checkClaims(f.Subject); err != nil {
+		return policy.Decision{}, err
+	}
 	input, err := inputValue(f)
 	if err != nil {
 		return policy.Decision{}, err
@@ -55,6 +58,9 @@ func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]p
 // Verify asks the bundle about the final text. No reason means that it passes;
 // no allow rule, a deny rule, or a failed evaluation means that it does not.
 func (p *Policy) Verify(ctx context.Context, s policy.Summary) ([]policy.Reason, error) {
+	if err := checkClaims(s.Subject); err != nil {
+		return nil, err
+	}
 	input, err := inputValue(s)
 	if err != nil {
 		return nil, err

@@ -119,6 +119,9 @@ func ruleID(r *ast.Rule) (string, *diag.Error) {
 		return "", diag.New(diag.ConfigRego, "a rule that decides has no default, since no rule already means no; %q has one", ref.String())
 	case r.Else != nil:
 		return "", diag.New(diag.ConfigRego, "a rule that decides has no else; %q has one", ref.String()).WithHint("write a second rule")
+	case ref[0].Value.Compare(ast.Var("rows")) == 0 && !r.Head.Value.Equal(ast.BooleanTerm(true)):
+		return "", diag.New(diag.ConfigRego, "a rows rule is true for a row or says nothing; %q has another value", ref.String()).
+			WithHint("write %s if { ... }", ref.String())
 	case len(r.Head.Args) > 0:
 		return "", diag.New(diag.ConfigRego, "a rule that decides takes no arguments; %q does", ref.String())
 	}
