@@ -18,6 +18,10 @@
 //     NULL. INNER only where the relationship is complete, no filter of the model
 //     stands on the other side and Options.AllRows says that the subject sees all
 //     of it, or where a filter of the caller drops the NULL rows anyway.
+//   - The model's filters on a joined entity stand in ON, as a row rule would: its
+//     rows go, the fact's rows stay and count under NULL.
+//   - An entity that requires a filter the subject may not write, or whose filters
+//     read what the subject has not, is answered as missing.
 //   - != and not_in keep rows without a value; a null inside a list is meant.
 //   - A filter on a time dimension tests the raw column unless a grain is written.
 //     A value without time of day is that whole day, in the catalog's zone.
