@@ -1,0 +1,7 @@
+package plumbline.access
+
+rows.tenant if {
+	tester
+	input.entity.name == "orders"
+	input.row.tenant == input.subject.claims.tenant
+}

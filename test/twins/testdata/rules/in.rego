@@ -1,0 +1,7 @@
+package plumbline.access
+
+rows.tenants if {
+	tester
+	input.entity.name == "orders"
+	input.row.tenant in input.subject.claims.tenants
+}
