@@ -105,7 +105,7 @@ func learnRules(ctx context.Context, pl Planner, in Input) (*learned, error) {
 			texts, asked = append(texts, text), append(asked, key)
 		}
 	}
-	got, err := plan(ctx, pl, texts)
+	got, err := plan(ctx, pl, texts, in.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,10 @@ func learnRules(ctx context.Context, pl Planner, in Input) (*learned, error) {
 	return out, nil
 }
 
-// plan asks for all texts at once and refuses those that do not bind.
-func plan(ctx context.Context, pl Planner, texts []string) ([]Checked, error) {
+// plan asks for all texts at once and refuses those that do not bind. That the
+// final text does not is the asker's mistake: resolve knows names, and leaves
+// types to DuckDB. That a rule or a fence does not is ours.
+func plan(ctx context.Context, pl Planner, texts []string, final string) ([]Checked, error) {
 	got, err := pl.Check(ctx, texts)
 	if err != nil {
 		return nil, err
@@ -134,9 +136,15 @@ func plan(ctx context.Context, pl Planner, texts []string) ([]Checked, error) {
 		return nil, because("the planner read %d texts of %d", len(got), len(texts))
 	}
 	for i, c := range got {
-		if !c.OK {
-			return nil, because("DuckDB does not bind %s: %s", texts[i], c.Error)
+		if c.OK {
+			continue
 		}
+		cause := because("DuckDB does not bind %s: %s", texts[i], c.Error)
+		if texts[i] == final {
+			return nil, diag.Wrap(cause, diag.ResolveShape, "the parts of a query fit together, and the engine cannot bind this one").
+				WithHint("check the types and the number of the arguments of each function and operator, the forms of literals and patterns, and the columns of set operations")
+		}
+		return nil, cause
 	}
 	return got, nil
 }
@@ -244,7 +252,7 @@ func bindAlone(ctx context.Context, pl Planner, in Input, fences []*fence) ([]sc
 	if len(texts) == 0 {
 		return out, nil
 	}
-	got, err := plan(ctx, pl, texts)
+	got, err := plan(ctx, pl, texts, in.Text)
 	if err != nil {
 		return nil, err
 	}

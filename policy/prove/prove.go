@@ -89,9 +89,11 @@ type Evidence struct {
 	Plan    string   // the operators of the bound plan, one a line, indented
 }
 
-// Check proves a text. It fails with bug.prove when any rule does not hold; the
-// reasons stand only in the error's cause, for the audit record, since they may
-// name storage. A failure of the planner itself is returned as it is.
+// Check proves a text. It fails with bug.prove when any rule does not hold, with
+// resolve.shape when DuckDB cannot bind the text, and with limit.text or
+// limit.tree when it has grown too large; the reasons stand only in the error's
+// cause, for the audit record, since they may name storage. A failure of the
+// planner itself is returned as it is.
 func Check(ctx context.Context, pl Planner, in Input) (Proved, *Evidence, error) {
 	r, err := learnRules(ctx, pl, in)
 	if err != nil {
@@ -139,8 +141,9 @@ func together(problems []error) error {
 }
 
 func refusal(err error) error {
+	var coded *diag.Error
 	var r reason
-	if !errors.As(err, &r) {
+	if errors.As(err, &coded) || !errors.As(err, &r) {
 		return err
 	}
 	return diag.Wrap(err, diag.BugProve, "the final text proves that every rule holds, and this one did not, so nothing was run").
