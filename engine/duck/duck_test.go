@@ -294,6 +294,14 @@ func TestDeadlineAndCancel(t *testing.T) {
 		require.Equal(t, diag.RequestCancelled, diag.CodeOf(err), "%v", err)
 		works(t, p)
 	})
+	t.Run("cancel after a while", func(t *testing.T) {
+		before := settled(t, p, cfg.Workers+1)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(1500*time.Millisecond, cancel) // longer than a frame may take to write
+		_, err := p.Run(ctx, prove.ForTest(t, endless), limits)
+		require.Equal(t, diag.RequestCancelled, diag.CodeOf(err), "%v", err)
+		require.Equal(t, before, p.PIDs(), "an interrupt was enough")
+	})
 	t.Run("busy", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
@@ -329,6 +337,18 @@ func TestKilledWorkerCostsOneQuery(t *testing.T) {
 	require.Eventually(t, func() bool { return !slices.Contains(p.PIDs(), victim) }, 10*time.Second, time.Millisecond)
 	settled(t, p, cfg.Workers+1)
 	works(t, p)
+}
+
+// Workers that die while they are idle cost nobody a question.
+func TestIdleDeathCostsNothing(t *testing.T) {
+	p := open(t, config(t))
+	for range 3 {
+		for _, pid := range settled(t, p, 3) {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			require.Eventually(t, func() bool { return gone(pid) }, 5*time.Second, time.Millisecond)
+		}
+		works(t, p)
+	}
 }
 
 // busiest waits for the worker that burns processor time.

@@ -141,23 +141,28 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 		return reply{}, nil, err
 	}
 	defer leave()
-	w, giveBack, err := p.take(ctx, run)
-	if err != nil {
-		return reply{}, nil, err
-	}
-	defer giveBack()
 	payload, lens := joinTexts(texts)
 	req.Lens = lens
-	rep, data, err := w.call(ctx, p.limits(payloadLimit), req, payload)
-	switch {
-	case err != nil:
-		return reply{}, nil, p.lost(ctx, w, err)
-	case ctx.Err() != nil:
-		return reply{}, nil, stopped(ctx)
-	case rep.Fail != nil && rep.Fail.Kind == failMemory && residentBytes(w.pid)-w.baseline > recycleAbove:
-		w.kill()
+	for {
+		w, giveBack, err := p.take(ctx, run)
+		if err != nil {
+			return reply{}, nil, err
+		}
+		rep, data, err := w.call(ctx, p.limits(payloadLimit), req, payload)
+		if err == nil && rep.Fail != nil && rep.Fail.Kind == failMemory && residentBytes(w.pid)-w.baseline > recycleAbove {
+			w.kill()
+		}
+		giveBack()
+		switch {
+		case errors.Is(err, errUnsent) && p.ctx.Err() == nil:
+			continue // it died while it was idle
+		case err != nil:
+			return reply{}, nil, p.lost(ctx, w, err)
+		case ctx.Err() != nil:
+			return reply{}, nil, stopped(ctx)
+		}
+		return rep, data, nil
 	}
-	return rep, data, nil
 }
 
 // recycleAbove is how much more than at its start a worker may hold after it

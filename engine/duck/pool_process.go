@@ -36,6 +36,7 @@ type message struct {
 // Why a call ended without a reply.
 var (
 	errLost   = errors.New("the worker ended")
+	errUnsent = errors.New("the worker ended before it had the request")
 	errGrown  = errors.New("the worker grew past its memory")
 	errGrace  = errors.New("the worker did not stop in its grace")
 	errStray  = errors.New("the worker answered another request")
@@ -126,13 +127,9 @@ func (w *process) call(ctx context.Context, lim callLimits, req request, payload
 	w.last++
 	req.ID = w.last
 	w.limit.Store(lim.payload)
-	w.in.SetWriteDeadline(time.Now().Add(lim.grace + time.Second))
-	if err := writeFrame(w.in, req, payload); err != nil {
+	if err := w.send(lim, req, payload); err != nil {
 		w.kill()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return reply{}, nil, errWedged
-		}
-		return reply{}, nil, errLost
+		return reply{}, nil, err
 	}
 	watch := time.NewTicker(watchEvery)
 	defer watch.Stop()
@@ -151,7 +148,9 @@ func (w *process) call(ctx context.Context, lim callLimits, req request, payload
 		case <-done:
 			done = nil
 			grace = time.After(lim.grace)
-			writeFrame(w.in, request{ID: req.ID, Verb: verbCancel}, nil)
+			if w.send(lim, request{ID: req.ID, Verb: verbCancel}, nil) != nil {
+				w.kill()
+			}
 		case <-grace:
 			w.kill()
 			return reply{}, nil, errGrace
@@ -162,6 +161,20 @@ func (w *process) call(ctx context.Context, lim callLimits, req request, payload
 			}
 		}
 	}
+}
+
+// send writes one frame. A worker reads at all times, so that a frame that does
+// not go through in a second means that it is stuck.
+func (w *process) send(lim callLimits, req request, payload []byte) error {
+	w.in.SetWriteDeadline(time.Now().Add(lim.grace + time.Second))
+	err := writeFrame(w.in, req, payload)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errWedged
+	}
+	if err != nil {
+		return errUnsent
+	}
+	return nil
 }
 
 // ended reports whether the process is of no more use.
