@@ -124,7 +124,19 @@ func (r *reader) refusal(path []string, e errors.Error) *diag.Error {
 	case strings.Contains(text, "incomplete value"), strings.Contains(text, "non-concrete"):
 		return r.at(path, "%s has no definite value", describe(path))
 	}
+	for cause, words := range otherCauses {
+		if strings.HasPrefix(text, cause) {
+			return r.at(path, "%s %s", describe(path), words)
+		}
+	}
 	return diag.Wrap(e, r.invalid, "%s does not follow the schema", describe(path)).At(r.places.value(path))
+}
+
+// otherCauses says in our words what else CUE may hold against a value.
+var otherCauses = map[string]string{
+	"structural cycle":          "refers to itself",
+	"incompatible list lengths": "has too few items",
+	"cannot use value":          "has the wrong type",
 }
 
 func refusesValue(text string) bool {
