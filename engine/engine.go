@@ -45,13 +45,15 @@ type Request struct {
 
 // Answer is what a caller gets. Table is nil for explain.
 type Answer struct {
-	QueryID  string
-	Table    *shape.Table
-	Applied  []Applied // filters in force, by origin
-	Warnings []string
-	SQL      string // over entities, when asked for
-	Explain  *Explanation
-	StageMS  map[string]float64 // milliseconds by stage, for measuring
+	QueryID string
+	Table   *shape.Table
+	Applied []Applied // filters in force, by origin
+	// LimitSource says whose row limit was in force: question, policy or server.
+	LimitSource string
+	Warnings    []string
+	SQL         string // over entities, when asked for
+	Explain     *Explanation
+	StageMS     map[string]float64 // milliseconds by stage, for measuring
 }
 
 // Applied is one filter that was in force. Row rules of the policy are named as
@@ -219,7 +221,7 @@ func (q *query) shape(rows *duck.Result) (*Answer, error) {
 	if rows.Truncated && !table.Truncated {
 		table.Truncated, table.CutBy = true, "bytes"
 	}
-	ans := &Answer{QueryID: q.id, Table: table, Applied: q.applied(), Warnings: q.warnings(table)}
+	ans := &Answer{QueryID: q.id, Table: table, LimitSource: q.limitSource(), Applied: q.applied(), Warnings: q.warnings(table)}
 	if q.req.ShowSQL {
 		ans.SQL = q.text
 	}

@@ -215,8 +215,11 @@ func (q *query) applied() []Applied {
 
 func (q *query) warnings(t *shape.Table) []string {
 	out := []string{}
-	if t.Truncated {
-		out = append(out, fmt.Sprintf("only the first %d rows are given (cut by the limit of %s); narrow the question or aggregate", len(t.Rows), t.CutBy))
+	switch {
+	case t.CutBy == "bytes":
+		out = append(out, fmt.Sprintf("only the first %d rows are given, more would pass the limit of %d bytes; select less or aggregate", len(t.Rows), q.limits.Bytes))
+	case t.CutBy == "rows" && q.limitSource() != "question":
+		out = append(out, fmt.Sprintf("only the first %d rows are given, the limit of the %s; narrow the question or aggregate", len(t.Rows), q.limitSource()))
 	}
 	if !q.bound.Ordered && len(t.Rows) > 1 {
 		out = append(out, "order_unspecified: the query has no ORDER BY, so the order of rows may change")
@@ -228,6 +231,17 @@ func (q *query) warnings(t *shape.Table) []string {
 		out = append(out, fmt.Sprintf("%s is masked for you", m))
 	}
 	return out
+}
+
+// limitSource says whose row limit is in force: the question's, the policy's or the server's.
+func (q *query) limitSource() string {
+	switch {
+	case q.plan != nil && q.plan.LimitSource == "question" && q.plan.Limit <= q.limits.Rows:
+		return "question"
+	case q.limits.Rows < q.w.ws.Limits.Rows:
+		return "policy"
+	}
+	return "server"
 }
 
 // masked names the columns that the question uses and sees only as masks.

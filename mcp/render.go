@@ -20,7 +20,8 @@ type result struct {
 	RowCount  int              `json:"row_count"`
 	Truncated bool             `json:"truncated"`
 	Limit     int              `json:"limit"`
-	LimitBy   string           `json:"limit_source"` // what cut the rows; "" when nothing did
+	LimitBy   string           `json:"limit_source"`     // question, policy or server
+	CutBy     string           `json:"cut_by,omitempty"` // rows or bytes
 	Applied   []engine.Applied `json:"applied_filters"`
 	Warnings  []string         `json:"warnings"`
 	SQL       string           `json:"sql,omitempty"`
@@ -32,7 +33,7 @@ func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
 	t := ans.Table
 	structured := result{
 		QueryID: ans.QueryID, Columns: t.Columns, Rows: t.Rows, RowCount: len(t.Rows), Truncated: t.Truncated,
-		Limit: t.Limit, LimitBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings, SQL: ans.SQL,
+		Limit: t.Limit, LimitBy: ans.LimitSource, CutBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings, SQL: ans.SQL,
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d rows", ans.QueryID, len(t.Rows))

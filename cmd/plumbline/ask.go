@@ -52,7 +52,7 @@ type question struct {
 	Where    []string `help:"Filter as 'field op value', e.g. 'plan = enterprise'. Repeatable." sep:"none"`
 	From     string   `help:"Keep metric_time from this date on."`
 	To       string   `help:"Keep metric_time through this day."`
-	Order    []string `help:"Name to order by; -name for descending. Repeatable." sep:"none"`
+	Order    []string `help:"Name to order by; name:desc for descending. Repeatable." sep:"none"`
 	Limit    *int     `help:"How many rows."`
 	Question string   `help:"The whole question as JSON, as query_metrics takes it; @file reads a file."`
 }
@@ -91,7 +91,7 @@ func (q question) build() (*metric.Question, error) {
 		out.Time = append(out.Time, metric.TimeRange{Field: metric.MetricTime, From: q.From, To: q.To})
 	}
 	for _, o := range q.Order {
-		name, desc := strings.CutPrefix(o, "-")
+		name, desc := strings.CutSuffix(o, ":desc")
 		out.Order = append(out.Order, metric.Order{By: name, Desc: desc})
 	}
 	return out, nil
@@ -128,6 +128,7 @@ func (e *env) answer(ans *engine.Answer, err error) error {
 	if e.cli.JSON {
 		return e.print(map[string]any{
 			"query_id": ans.QueryID, "columns": ans.Table.Columns, "rows": ans.Table.Rows, "truncated": ans.Table.Truncated,
+			"limit": ans.Table.Limit, "limit_source": ans.LimitSource,
 			"applied_filters": ans.Applied, "warnings": ans.Warnings, "sql": ans.SQL,
 		})
 	}

@@ -34,10 +34,12 @@ type demoCmd struct {
 // seedSQL is the question the project began with, as one statement.
 const seedSQL = `WITH current_revenue AS (
   SELECT customer_id, SUM(total_cents) AS cents FROM orders
-  WHERE order_date >= DATE '2026-04-01' AND order_date < DATE '2026-07-01' GROUP BY customer_id
+  WHERE order_date >= DATE '2026-04-01' AND order_date < DATE '2026-07-01'
+    AND status IS DISTINCT FROM 'cancelled' GROUP BY customer_id
 ), previous_revenue AS (
   SELECT customer_id, SUM(total_cents) AS cents FROM orders
-  WHERE order_date >= DATE '2026-01-01' AND order_date < DATE '2026-04-01' GROUP BY customer_id
+  WHERE order_date >= DATE '2026-01-01' AND order_date < DATE '2026-04-01'
+    AND status IS DISTINCT FROM 'cancelled' GROUP BY customer_id
 ), ticket_counts AS (
   SELECT customer_id, COUNT(*) AS tickets FROM support_tickets
   WHERE created_at >= TIMESTAMP '2026-04-01 00:00:00' AND created_at < TIMESTAMP '2026-07-01 00:00:00' GROUP BY customer_id
@@ -66,9 +68,19 @@ var script = []step{
 	{"greta asks the same, and sees her tenant's numbers", "greta", engine.ToolMetrics,
 		map[string]any{"metrics": []string{"revenue", "ticket_count", "revenue_per_ticket"}, "dimensions": []map[string]any{{"name": "plan"}}, "time": secondQuarter}},
 	{"ana asks for revenue by plan in SQL: the same rows for the same meaning", "ana", engine.ToolSQL,
-		map[string]any{"sql": "SELECT c.plan, sum(o.total_cents) AS revenue FROM orders o LEFT JOIN customers c ON c.id = o.customer_id WHERE o.order_date >= DATE '2026-04-01' AND o.order_date < DATE '2026-07-01' AND (o.status <> 'cancelled' OR o.status IS NULL) GROUP BY c.plan ORDER BY c.plan"}},
+		map[string]any{"sql": "SELECT c.plan, sum(o.total_cents) AS revenue FROM orders o LEFT JOIN customers c ON c.id = o.customer_id WHERE o.order_date >= DATE '2026-04-01' AND o.order_date < DATE '2026-07-01' AND o.status IS DISTINCT FROM 'cancelled' GROUP BY c.plan ORDER BY c.plan"}},
 	{"ana asks the question of many tools in one statement: enterprise customers with declining revenue and more than three tickets", "ana", engine.ToolSQL, map[string]any{"sql": seedSQL}},
 	{"greta asks it too", "greta", engine.ToolSQL, map[string]any{"sql": seedSQL}},
+	{"ana asks it as a metric question", "ana", engine.ToolMetrics, map[string]any{
+		"metrics":    []string{"revenue_2026_q2", "revenue_2026_q1", "tickets_2026_q2", "revenue_trend"},
+		"dimensions": []map[string]any{{"name": "id"}, {"name": "name"}},
+		"filters": []map[string]any{
+			{"field": "plan", "op": "=", "values": []any{"enterprise"}},
+			{"field": "revenue_trend", "op": "<", "values": []any{1}},
+			{"field": "tickets_2026_q2", "op": ">", "values": []any{3}},
+		},
+		"order": []map[string]any{{"by": "revenue_trend"}}, "limit": 5,
+	}},
 	{"ana asks for a column she may not see: refused as if it did not exist", "ana", engine.ToolSQL, map[string]any{"sql": "SELECT id, email FROM customers LIMIT 5"}},
 	{"ana asks for order revenue by product category: refused, since each order would count once per line", "ana", engine.ToolMetrics,
 		map[string]any{"metrics": []string{"revenue"}, "dimensions": []map[string]any{{"name": "category"}}}},

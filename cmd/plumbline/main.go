@@ -101,8 +101,11 @@ func (e *env) fail(err error) int {
 	}
 	if e.cli.JSON {
 		type failure struct {
-			Code, Message, Where, Hint string
-			DidYouMean                 []string
+			Code       string   `json:"code"`
+			Message    string   `json:"message"`
+			Where      string   `json:"where,omitempty"`
+			Hint       string   `json:"hint,omitempty"`
+			DidYouMean []string `json:"did_you_mean,omitempty"`
 		}
 		list := make([]failure, len(all))
 		for i, d := range all {

@@ -10,7 +10,7 @@ import (
 )
 
 type initCmd struct {
-	Folder string `arg:"" type:"path" help:"Folder to write; must not hold a workspace already."`
+	Folder string `arg:"" help:"Folder to write; must not hold a workspace already."`
 }
 
 // Run writes a workspace with the sample models and policies, and no data.
