@@ -212,10 +212,11 @@ func TestMaskKey(t *testing.T) {
 func TestNowIsPartOfTheKey(t *testing.T) {
 	p := openRows(t, "\tinput.row.id == 1\n\tinput.now < \"2026-06\"")
 	require.True(t, p.readsNow)
-	before, err := p.Entity(context.Background(), people["ana"], testNow, orders())
+	e := orders()
+	before, err := p.Entity(context.Background(), people["ana"], testNow, e)
 	require.NoError(t, err)
 	require.Equal(t, policy.When, before.Rows.Truth)
-	after, err := p.Entity(context.Background(), people["ana"], testNow.AddDate(0, 2, 0), orders())
+	after, err := p.Entity(context.Background(), people["ana"], testNow.AddDate(0, 2, 0), e)
 	require.NoError(t, err)
 	require.Equal(t, policy.Never, after.Rows.Truth)
 
