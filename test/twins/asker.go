@@ -3,25 +3,70 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
+	"regexp"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"plumbline/engine"
+	"plumbline/mcp"
 	"plumbline/policy"
 	"plumbline/semantic/diag"
 )
 
-// server is one engine over one world.
-type server struct{ engine *engine.Engine }
+// server is one engine over one world, with a client of its tools.
+type server struct {
+	engine *engine.Engine
+	client *sdk.ClientSession
+}
 
 func openEngine(ctx context.Context, dir string, _ setting) (Asker, error) {
 	e, err := engine.Open(ctx, dir, engine.Options{Temp: filepath.Join(dir, "temp"), MaskKey: []byte("the same key in both worlds")})
 	if err != nil {
 		return nil, err
 	}
-	return server{e}, nil
+	here, there := sdk.NewInMemoryTransports()
+	if _, err := mcp.New(e, "twins", subject).Connect(ctx, there); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "twins", Version: "1"}, nil).Connect(ctx, here, nil)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return server{e, client}, nil
 }
 
-func (s server) Close() error { return s.engine.Close() }
+func (s server) Close() error { return errors.Join(s.client.Close(), s.engine.Close()) }
+
+// queryID is the name of one question, which differs from one to the next.
+var queryID = regexp.MustCompile(`\bq[0-9a-f]{18}\b`)
+
+// Tool calls a tool as an MCP client does. The subject is the transport's, which
+// is the one every line is asked by. The answer's lines are its rows.
+func (s server) Tool(ctx context.Context, _, name string, arguments []byte) (Answer, error) {
+	res, err := s.client.CallTool(ctx, &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return Answer{Code: "request.malformed", Error: err.Error()}, nil
+	}
+	var text strings.Builder
+	for _, c := range res.Content {
+		if t, ok := c.(*sdk.TextContent); ok {
+			text.WriteString(t.Text)
+		}
+	}
+	shown := queryID.ReplaceAllString(text.String(), "q")
+	if res.IsError {
+		code, _, _ := strings.Cut(strings.TrimPrefix(shown, "refused: "), ": ")
+		return Answer{Code: code, Error: shown}, nil
+	}
+	var out Answer
+	for l := range strings.SplitSeq(strings.TrimSpace(shown), "\n") {
+		out.Rows = append(out.Rows, []string{l})
+	}
+	return out, nil
+}
 
 // SQL asks as query_sql does.
 func (s server) SQL(ctx context.Context, subject, text string) (Answer, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,19 @@ func readCorpus(path string) ([]line, error) {
 		return nil, errors.New(path + ": no lines")
 	}
 	return out, nil
+}
+
+// toolPrefix opens a line that is a tool call: {"tool":"name", then its arguments.
+var toolPrefix = regexp.MustCompile(`^\{"tool":"(\w+)",?`)
+
+// toolCall takes the tool's name out of a line and leaves the arguments as they
+// are written, repeated keys included.
+func toolCall(text string) (name string, arguments []byte, err error) {
+	m := toolPrefix.FindStringSubmatch(text)
+	if m == nil {
+		return "", nil, fmt.Errorf("%q is no tool call", text)
+	}
+	return m[1], []byte("{" + text[len(m[0]):]), nil
 }
 
 func expand(text string) (string, error) {

@@ -33,7 +33,7 @@ const (
 // later are the categories that this version does not run, with what brings them.
 var later = map[string]string{
 	"k-anonymity": "a minimum group size", "api-source": "sources that are services",
-	"metric-api": "the tools' own arguments", "mcp-http": "identity over HTTP",
+	"mcp-http": "identity over HTTP",
 }
 
 // judge compares the answers of both worlds with each other and with the
@@ -63,9 +63,9 @@ func judge(l line, a, b Answer) (verdict, string) {
 		if a.refused() && !quietly {
 			return block, a.Error
 		}
-	case "no-leak", "literal":
-	case "limit":
-		if !a.refused() && len(a.Rows) > rowLimit {
+	case "no-leak", "literal", "deny-or-ignore":
+	case "limit", "clamp":
+		if !a.refused() && len(a.Rows) > rowLimit+heads {
 			return leak, fmt.Sprintf("%d rows were given", len(a.Rows))
 		}
 	case "safe-encode":
@@ -76,8 +76,11 @@ func judge(l line, a, b Answer) (verdict, string) {
 	return pass, ""
 }
 
-// rowLimit is the limit of the workspace.
-const rowLimit = 1000
+// rowLimit is the limit of the workspace; a tool shows a head and comments beside its rows.
+const (
+	rowLimit = 1000
+	heads    = 10
+)
 
 // unbounded lines end by a limit whose moment differs from run to run.
 func unbounded(l line) bool { return strings.HasPrefix(l.expected, "limit") }

@@ -17,6 +17,8 @@ import (
 // failure of the run itself; a refusal is an Answer with a code.
 type Asker interface {
 	SQL(ctx context.Context, subject, text string) (Answer, error)
+	// Tool calls a tool with arguments as a client writes them.
+	Tool(ctx context.Context, subject, name string, arguments []byte) (Answer, error)
 	Close() error
 }
 
@@ -80,7 +82,7 @@ func (r *runner) line(ctx context.Context, l line) (finding, error) {
 		f.verdict = notYet
 		return f, nil
 	}
-	a, b, err := r.both(ctx, l.text)
+	a, b, err := r.ask(ctx, l)
 	if err != nil {
 		return f, err
 	}
@@ -93,12 +95,29 @@ func (r *runner) line(ctx context.Context, l line) (finding, error) {
 	return f, nil
 }
 
-// both asks the two worlds at once.
+// ask puts a line to both worlds: as SQL, or as the tool call that it spells.
+func (r *runner) ask(ctx context.Context, l line) (a, b Answer, err error) {
+	if l.category != "metric-api" {
+		return r.both(ctx, l.text)
+	}
+	name, arguments, err := toolCall(l.text)
+	if err != nil {
+		return a, b, err
+	}
+	return r.twice(func(w Asker) (Answer, error) { return w.Tool(ctx, subject, name, arguments) })
+}
+
+// both asks the two worlds the same SQL.
 func (r *runner) both(ctx context.Context, text string) (a, b Answer, err error) {
+	return r.twice(func(w Asker) (Answer, error) { return w.SQL(ctx, subject, text) })
+}
+
+// twice asks the two worlds at once.
+func (r *runner) twice(ask func(Asker) (Answer, error)) (a, b Answer, err error) {
 	var errA, errB error
 	var wg sync.WaitGroup
-	wg.Go(func() { a, errA = r.a.SQL(ctx, subject, text) })
-	wg.Go(func() { b, errB = r.b.SQL(ctx, subject, text) })
+	wg.Go(func() { a, errA = ask(r.a) })
+	wg.Go(func() { b, errB = ask(r.b) })
 	wg.Wait()
 	if errA != nil {
 		return a, b, errA

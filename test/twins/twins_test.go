@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -176,6 +177,10 @@ func openBare(_ context.Context, dir string, s setting) (Asker, error) {
 		}
 	}
 	return bare{db}, nil
+}
+
+func (b bare) Tool(context.Context, string, string, []byte) (Answer, error) {
+	return Answer{}, errors.New("bare DuckDB has no tools")
 }
 
 func (b bare) Close() error { return b.db.Close() }
