@@ -266,6 +266,7 @@ func TestDecodeIsStrict(t *testing.T) {
 		"no array":      edit(`"select_list":[`, `"select_list":7,"x":[`),
 		"named param":   edit(`"named_param_map":[]`, `"named_param_map":[{"key":"1","value":1}]`),
 		"twice":         edit(`"statements":[`, `"statements":[],"statements":[`),
+		"two":           edit(`"statements":[`, `"statements":[{"node":null,"named_param_map":[]},`),
 		"not the start": append([]byte(`[`), raw...),
 		"not the end":   append(slices.Clone(raw), '1'),
 		"empty":         nil,
@@ -274,5 +275,8 @@ func TestDecodeIsStrict(t *testing.T) {
 		var e *diag.Error
 		require.True(t, errors.As(err, &e), name)
 		require.NotEqual(t, diag.BugInternal, e.Code, name)
+		require.Equal(t, name == "two", e.Code == diag.ParseStatements, name)
 	}
+	_, err = sqlast.Decode("SELECT 1", []byte(strings.Repeat(" ", 5<<20)))
+	require.Equal(t, diag.LimitTree, diag.CodeOf(err))
 }
