@@ -17,7 +17,8 @@ type Options struct {
 	RowCap int
 }
 
-// Rewritten is the text to prove and run.
+// Rewritten is the text to prove and run. It ends without a semicolon, but may
+// end with a line comment.
 type Rewritten struct {
 	Text   string
 	Fences []Fence // one per reference, in text order

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
@@ -33,6 +34,11 @@ func splices(b *resolve.Bound, fences []Fence, limit rowLimit) []splice {
 	}
 	if limit.splice != nil {
 		out = append(out, *limit.splice)
+	}
+	// Without its semicolon the result may stand in brackets.
+	toks := sqlast.Tokens(b.Statement.Text)
+	if last := toks[len(toks)-1]; b.Statement.Text[last.Start:last.End] == ";" {
+		out = append(out, splice{Span: resolve.Span{Start: last.Start, End: last.End}})
 	}
 	return out
 }
