@@ -37,7 +37,7 @@ type finding struct {
 	setting setting
 	verdict verdict
 	reason  string
-	refused bool
+	code    string // of the refusal; "" for an answer
 }
 
 // runner runs lines against both worlds of one setting.
@@ -86,7 +86,7 @@ func (r *runner) line(ctx context.Context, l line) (finding, error) {
 	if err != nil {
 		return f, err
 	}
-	f.refused = a.refused()
+	f.code = a.Code
 	f.verdict, f.reason = judge(l, a, b)
 	if broken, err := r.broken(ctx); err != nil || broken != "" {
 		f.verdict, f.reason = leak, "afterwards "+broken
@@ -174,24 +174,36 @@ func (r *runner) files() (map[string]string, error) {
 	return out, nil
 }
 
-// runAll runs every line in every setting, and gives the findings in that order.
+// early are the families of codes of stages that come before rules and rows.
+var early = []string{"request.", "parse.", "resolve.", "unsupported.", "metric.", "limit.text", "limit.tree"}
+
+// once says that a line need not be asked in further settings: its end is a limit,
+// or it was refused before anything that differs between settings was looked at.
+func once(f finding) bool {
+	return unbounded(f.line) || slices.ContainsFunc(early, func(family string) bool { return strings.HasPrefix(f.code, family) })
+}
+
+// runAll runs the lines in the first setting, those that could end otherwise in
+// the others, and gives the findings in that order.
 func runAll(ctx context.Context, root string, lines []line, in []setting, open opener) ([]finding, error) {
 	var out []finding
-	for n, s := range in {
+	for _, s := range in {
 		r, err := start(ctx, filepath.Join(root, strings.ReplaceAll(s.String(), "/", "-")), s, open)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s, err)
 		}
+		var more []line
 		for _, l := range lines {
-			if n > 0 && unbounded(l) {
-				continue
-			}
 			f, err := r.line(ctx, l)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", s, l.id, err)
 			}
 			out = append(out, f)
+			if !once(f) {
+				more = append(more, l)
+			}
 		}
+		lines = more
 		if err := r.close(); err != nil {
 			return nil, err
 		}
@@ -220,7 +232,7 @@ func report(w io.Writer, findings []finding) (leaks, blocks int) {
 		}
 		counts[f.line.category][f.verdict]++
 		counts[f.line.category]["lines"]++
-		if f.refused {
+		if f.code != "" {
 			counts[f.line.category]["refused"]++
 		}
 	}

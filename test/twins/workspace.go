@@ -24,7 +24,7 @@ type setting struct {
 
 func (s setting) String() string { return s.storage + "/" + s.rule }
 
-// settings are all of them. Lines about limits run in the first only.
+// settings are all of them.
 var settings = []setting{{"parquet", "equal"}, {"parquet", "in"}, {"csv", "equal"}, {"csv", "in"}}
 
 // writeWorkspace writes a workspace with the given rows into dir.
@@ -35,7 +35,7 @@ func writeWorkspace(ctx context.Context, dir string, s setting, tables []table) 
 		return err
 	}
 	same := func(text string) string { return text }
-	for _, name := range []string{"common", "question", "verify", s.rule} {
+	for _, name := range []string{"columns", "question", "verify", s.rule} {
 		if err := copyFile("testdata/rules/"+name+".rego", filepath.Join(dir, "rego", name+".rego"), same); err != nil {
 			return err
 		}
