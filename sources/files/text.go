@@ -37,7 +37,7 @@ func readCSV(e *semantic.Entity, found []file, parts []string) (string, error) {
 		cols[i] = semantic.QuoteText(c) + ": " + semantic.QuoteText(textOf(e, c))
 	}
 	return guarded(e, found, fmt.Sprintf(`read_csv(%s, auto_detect = false, header = true, delim = ',', quote = '"', escape = '"', comment = '', skip = 0, `+
-		`nullstr = '', allow_quoted_nulls = false, null_padding = false, ignore_errors = false, strict_mode = true, compression = 'none', encoding = 'utf-8', `+
+		`buffer_size = 8388608, nullstr = '', allow_quoted_nulls = false, null_padding = false, ignore_errors = false, strict_mode = true, compression = 'none', encoding = 'utf-8', `+
 		`union_by_name = false, %s, columns = {%s})`, list(found), hive(e, parts, textOf), strings.Join(cols, ", "))), nil
 }
 
@@ -104,7 +104,7 @@ func readNDJSON(e *semantic.Entity, found []file, parts []string) (string, error
 			return "", err
 		}
 	}
-	return guarded(e, found, fmt.Sprintf("read_json(%s, format = 'newline_delimited', auto_detect = false, ignore_errors = false, compression = 'uncompressed', union_by_name = false, %s, columns = {%s})",
+	return guarded(e, found, fmt.Sprintf("read_json(%s, format = 'newline_delimited', auto_detect = false, ignore_errors = false, maximum_object_size = 4194304, compression = 'uncompressed', union_by_name = false, %s, columns = {%s})",
 		list(found), hive(e, parts, textOf), strings.Join(cols, ", "))), nil
 }
 
