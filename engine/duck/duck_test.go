@@ -153,6 +153,7 @@ func TestRowAndByteLimits(t *testing.T) {
 		{"rows", `SELECT id FROM ` + itemsTable, 10, 1 << 20, 10, true, ""},
 		{"rows across chunks", `SELECT id FROM ` + itemsTable, 5000, 1 << 20, 5000, true, ""},
 		{"exactly the rows", `SELECT id FROM ` + itemsTable + ` WHERE id < 5000`, 5000, 1 << 20, 5000, false, ""},
+		{"one row more", `SELECT id FROM ` + itemsTable + ` WHERE id < 5001`, 5000, 1 << 20, 5000, true, ""},
 		{"one row less", `SELECT id FROM ` + itemsTable + ` WHERE id < 4999`, 5000, 1 << 20, 4999, false, ""},
 		{"bytes cut the first chunk", `SELECT repeat('x', 1000) FROM range(100)`, 1000, 20 << 10, 12, true, ""},
 		{"bytes cut a later chunk", `SELECT id FROM ` + itemsTable, items, 100 << 10, 12544, true, ""},
@@ -222,7 +223,8 @@ func TestCheckAgreesWithDucktest(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	p := open(t, config(t))
-	before := settled(t, p, 3)
+	settled(t, p, 3)
+	before := p.Losses()
 	dir := t.TempDir()
 	for _, text := range []string{
 		`COPY (SELECT 1) TO '` + dir + `/x.csv'`, `CREATE TABLE t (i INTEGER)`, `CREATE TEMP TABLE t (i INTEGER)`, `ATTACH ':memory:' AS m`,
@@ -243,7 +245,7 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.NoError(t, p.SelfTest(t.Context()))
-	require.Equal(t, before, p.PIDs(), "no worker was lost")
+	require.Equal(t, before, p.Losses(), "no worker was lost")
 	works(t, p)
 }
 
@@ -258,7 +260,7 @@ func TestErrorsShowNoValue(t *testing.T) {
 // An error in the middle of a stream is never a short answer.
 func TestLateErrorIsNoShortAnswer(t *testing.T) {
 	p := open(t, config(t))
-	text := fmt.Sprintf(`SELECT CAST(CASE WHEN id = %d THEN 'x' ELSE '1' END AS INTEGER) FROM `+itemsTable, items-1)
+	text := fmt.Sprintf(`SELECT label, label, label, label, CAST(CASE WHEN id = %d THEN 'x' ELSE '1' END AS INTEGER) FROM `+itemsTable, items-1)
 	_, err := p.Run(t.Context(), prove.ForTest(t, text), duck.RunLimits{Rows: 10 * items, Bytes: 64 << 20})
 	require.Equal(t, diag.ExecuteFailed, diag.CodeOf(err), "%v", err)
 }
@@ -274,16 +276,18 @@ func TestDeadlineAndCancel(t *testing.T) {
 		{"one long function call does not", `SELECT levenshtein(repeat('a', 60000 + id), repeat('b', 60000)) FROM ` + itemsTable + ` WHERE id < 3`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := settled(t, p, cfg.Workers+1)
+			settled(t, p, cfg.Workers+1)
+			before := p.Losses()
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			start := time.Now()
 			_, err := p.Run(ctx, prove.ForTest(t, c.text), limits)
 			require.Equal(t, diag.LimitTime, diag.CodeOf(err), "%v", err)
 			require.Less(t, time.Since(start), 2*time.Second)
-			if !c.dies {
-				require.Equal(t, before, p.PIDs(), "an interrupt was enough")
+			if c.dies {
+				before++
 			}
+			require.Equal(t, before, p.Losses())
 			works(t, p)
 		})
 	}
@@ -295,12 +299,13 @@ func TestDeadlineAndCancel(t *testing.T) {
 		works(t, p)
 	})
 	t.Run("cancel after a while", func(t *testing.T) {
-		before := settled(t, p, cfg.Workers+1)
+		settled(t, p, cfg.Workers+1)
+		before := p.Losses()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(1500*time.Millisecond, cancel) // longer than a frame may take to write
 		_, err := p.Run(ctx, prove.ForTest(t, endless), limits)
 		require.Equal(t, diag.RequestCancelled, diag.CodeOf(err), "%v", err)
-		require.Equal(t, before, p.PIDs(), "an interrupt was enough")
+		require.Equal(t, before, p.Losses(), "an interrupt was enough")
 	})
 	t.Run("busy", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -386,9 +391,14 @@ func TestMemory(t *testing.T) {
 	}
 	t.Run("limited", func(t *testing.T) {
 		p := open(t, config(t))
-		for _, text := range hogs {
+		settled(t, p, 3)
+		before := p.Losses()
+		for i, text := range hogs {
 			_, err := run(t, p, text)
 			require.Equal(t, diag.LimitMemory, diag.CodeOf(err), "%s: %v", text, err)
+			if i < 3 {
+				require.Equal(t, before, p.Losses(), "one allocation is refused and the worker lives")
+			}
 			works(t, p)
 		}
 	})

@@ -8,3 +8,16 @@ func (c Config) WithoutDataLimit() Config {
 
 // Dir gives the pool's private folder.
 func (p *Pool) Dir() string { return p.dir }
+
+// Losses counts the workers that were killed or ended since the pool began.
+func (p *Pool) Losses() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.seq - len(p.alive)
+	for w := range p.alive {
+		if w.killed.Load() {
+			n++
+		}
+	}
+	return n
+}

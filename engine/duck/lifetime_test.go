@@ -71,7 +71,8 @@ func TestWorkersDieWithTheirServer(t *testing.T) {
 	require.Equal(t, []string{p.Dir()}, left)
 }
 
-// gone also counts a process that nobody has waited for yet.
+// gone also counts a process that nobody has waited for yet, once its last
+// thread has let go of its pipes.
 func gone(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -80,7 +81,8 @@ func gone(pid int) bool {
 	var id int
 	var name, state string
 	fmt.Sscan(string(text), &id, &name, &state)
-	return state == "Z"
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return state == "Z" && (err != nil || len(threads) < 2)
 }
 
 // A worker sees nothing of the server's environment.
