@@ -69,9 +69,8 @@ type level struct {
 
 // item is one select item as later clauses may name it.
 type item struct {
-	col        column
-	uses       [2]int // range of the resolver's uses made by the item
-	hasQueries bool
+	col  column
+	uses [2]int // range of the resolver's uses made by the item
 }
 
 // scope is a chain of levels from the innermost outwards. Lateral items to the

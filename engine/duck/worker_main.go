@@ -88,7 +88,7 @@ func (w *worker) end(cause error) {
 			os.RemoveAll(filepath.Join(s.Temp, e.Name()))
 		}
 	}
-	if cause == io.EOF {
+	if cause == io.EOF { //nolint:errorlint // A torn frame wraps io.EOF and is a failure.
 		os.Exit(0)
 	}
 	fmt.Fprintln(os.Stderr, cause)

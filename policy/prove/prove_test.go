@@ -123,8 +123,11 @@ func (s swapped) Check(ctx context.Context, texts []string) ([]prove.Checked, er
 		return out, err
 	}
 	other, err := s.DB.Check(ctx, []string{s.instead})
-	if err != nil || !other[0].OK {
-		return nil, fmt.Errorf("%s: %v %s", s.instead, err, other[0].Error)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.instead, err)
+	}
+	if !other[0].OK {
+		return nil, fmt.Errorf("%s: %s", s.instead, other[0].Error)
 	}
 	out[0].Plan = other[0].Plan
 	return out, nil

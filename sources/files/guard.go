@@ -20,8 +20,8 @@ func exact(f *semantic.Field, json bool) string {
 	case "decimal":
 		width, scale := 18, 3 // DuckDB's DECIMAL
 		if _, args, ok := strings.Cut(string(f.Type), "("); ok {
-			scale = 0 // DECIMAL(n)
-			fmt.Sscanf(args, "%d,%d", &width, &scale)
+			scale = 0                                        // DECIMAL(n)
+			_, _ = fmt.Sscanf(args, "%d,%d", &width, &scale) // the model's types were read strictly; without a scale one number is read
 		}
 		if json && width > 15 {
 			width = max(15, scale+1)

@@ -50,7 +50,7 @@ func readHeader(name string) ([]string, error) {
 	defer f.Close()
 	in := bufio.NewReader(f)
 	if mark, err := in.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		in.Discard(3)
+		_, _ = in.Discard(3) // cannot fail: Peek has read them
 	}
 	r := csv.NewReader(in)
 	header, err := r.Read()

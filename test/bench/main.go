@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -37,7 +38,7 @@ func main() {
 // rounds is how often each question is asked; the first two do not count.
 const rounds = 22
 
-func run(ctx context.Context) error {
+func run(ctx context.Context) (err error) {
 	root, err := filepath.Abs("build/bench")
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer eng.Close()
+	defer func() { err = errors.Join(err, eng.Close()) }()
 	people := map[string]policy.Subject{}
 	for _, id := range []string{"operator", "ana"} {
 		s, ok := eng.Subject(id)
