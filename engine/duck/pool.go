@@ -28,6 +28,7 @@ type Config struct {
 	Threads        int    // threads per worker
 	Workers        int    // questions that run at once
 	Grace          time.Duration
+	Materialize    bool   // copy the rows into tables when the pool opens, in place of views over the files
 	RequireSandbox bool   // refuse to open where the operating system offers none
 	Executable     string // "" means this program
 
@@ -110,7 +111,7 @@ func newPool(cfg Config) (*Pool, error) {
 }
 
 func newSetup(cfg Config, dir string) setup {
-	s := setup{Dir: dir, Memory: cfg.Memory, TempBytes: cfg.Temp, Threads: cfg.Threads, DataLimit: !cfg.noDataLimit}
+	s := setup{Dir: dir, Memory: cfg.Memory, TempBytes: cfg.Temp, Threads: cfg.Threads, Tables: cfg.Materialize, DataLimit: !cfg.noDataLimit}
 	for _, r := range cfg.Relations {
 		s.Files = append(s.Files, r.Files...)
 		for _, f := range r.Files {

@@ -34,7 +34,8 @@ type setup struct {
 	Memory    int64      `json:"memory"`
 	TempBytes int64      `json:"temp_bytes"`
 	Threads   int        `json:"threads"`
-	DataLimit bool       `json:"data_limit"` // RLIMIT_DATA; only a test of the watchdog leaves it out
+	Tables    bool       `json:"tables,omitempty"` // tables in place of views
+	DataLimit bool       `json:"data_limit"`       // RLIMIT_DATA; only a test of the watchdog leaves it out
 	Relations []relation `json:"relations,omitempty"`
 }
 
