@@ -29,17 +29,18 @@ type Engine struct {
 	opts    Options
 	audit   *audit.Log
 	now     func() time.Time
+	drawn   [32]byte // keys hash masks where the workspace has no key of its own
 	current atomic.Pointer[world]
 	reload  sync.Mutex
 }
 
 // Options are what a caller of Open may set; the zero value is what serve uses.
 type Options struct {
-	Now      func() time.Time // the clock; nil means time.Now
-	AuditTo  string           // overrides the workspace's audit path
-	Temp     string           // parent of the workers' folders; "" means os.TempDir
-	MaskKey  []byte           // key of hash masks; nil draws one for the process's life
-	SelfTest bool             // run the self-test before the first question
+	Now         func() time.Time // the clock; nil means time.Now
+	AuditTo     string           // overrides the workspace's audit path
+	Temp        string           // parent of the workers' folders; "" means os.TempDir
+	Materialize bool             // hold the rows in tables of the workers instead of reading the files for each question
+	SelfTest    bool             // run the self-test before the first question
 }
 
 // world is one revision of everything a question rests on: models, policy, and
@@ -67,10 +68,7 @@ func Open(ctx context.Context, root string, opts Options) (*Engine, error) {
 	if e.now == nil {
 		e.now = time.Now
 	}
-	if e.opts.MaskKey == nil {
-		e.opts.MaskKey = make([]byte, 32)
-		_, _ = rand.Read(e.opts.MaskKey) // crypto/rand.Read never fails
-	}
+	_, _ = rand.Read(e.drawn[:]) // crypto/rand.Read never fails
 	w, err := e.build(ctx)
 	if err != nil {
 		return nil, err
@@ -146,14 +144,21 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: e.opts.MaskKey})
+	key, err := ws.Server.MaskKey.Read("server.mask_key")
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
+		key = string(e.drawn[:])
+	}
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key)})
 	if err != nil {
 		return nil, err
 	}
 	if err := rules.CheckSamples(ctx, sampleSubjects(ws), catalog); err != nil {
 		return nil, err
 	}
-	pool, err := openPool(ctx, ws, catalog, e.opts.Temp)
+	pool, err := openPool(ctx, ws, catalog, e.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -195,12 +200,12 @@ func (e *Engine) Subject(id string) (policy.Subject, bool) {
 	return policy.Subject{}, false
 }
 
-func openPool(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, temp string) (*duck.Pool, error) {
+func openPool(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, opts Options) (*duck.Pool, error) {
 	cfg := duck.Config{
 		Memory: ws.Limits.Memory, Temp: ws.Limits.Temp, Threads: ws.Limits.Threads, Workers: ws.Limits.Workers,
-		RequireSandbox: ws.Server.RequireOSSandbox, TempDir: temp,
+		RequireSandbox: ws.Server.RequireOSSandbox, TempDir: opts.Temp, Materialize: opts.Materialize,
 	}
-	if temp == "" {
+	if opts.Temp == "" {
 		cfg.TempDir = filepath.Join(os.TempDir(), "plumbline")
 	}
 	var errs diag.List

@@ -99,7 +99,7 @@ func refusal(err error) *sdk.CallToolResult {
 	return res
 }
 
-// metricsText lists metrics compactly: one line each, dimensions inline when
+// metricsText lists metrics compactly: a line each, dimensions on a second one when
 // the list is short enough to be read whole.
 func metricsText(list []engine.Metric) string {
 	var b strings.Builder
@@ -111,12 +111,7 @@ func metricsText(list []engine.Metric) string {
 		}
 		b.WriteByte('\n')
 		if len(list) <= 10 {
-			if len(m.Time) > 0 {
-				fmt.Fprintf(&b, "  by metric_time%s\n", grains(m.Time))
-			}
-			for _, d := range m.Dimensions {
-				fmt.Fprintf(&b, "  by %s (%s)%s\n", d.Name, d.Type, grains(d.Grains))
-			}
+			fmt.Fprintf(&b, "  by %s\n", dimensions(m))
 		}
 	}
 	if len(list) > 10 {
@@ -125,9 +120,29 @@ func metricsText(list []engine.Metric) string {
 	return b.String()
 }
 
+// dimensions lists what a metric goes with on one line; time dimensions name
+// their finest and coarsest grain.
+func dimensions(m engine.Metric) string {
+	var parts []string
+	if len(m.Time) > 0 {
+		parts = append(parts, "metric_time"+grains(m.Time))
+	}
+	for _, d := range m.Dimensions {
+		word := d.Name + grains(d.Grains)
+		if d.FilterOnly {
+			word += " (filter only)"
+		}
+		parts = append(parts, word)
+	}
+	if len(m.Required) > 0 {
+		parts = append(parts, "and must filter "+strings.Join(m.Required, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
 func grains(g []string) string {
 	if len(g) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(g, " ")
+	return ":" + g[0] + ".." + g[len(g)-1]
 }

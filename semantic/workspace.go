@@ -1,6 +1,12 @@
 package semantic
 
-import "time"
+import (
+	"os"
+	"strings"
+	"time"
+
+	"plumbline/semantic/diag"
+)
 
 // Workspace is plumbline.cue: where models, policies and rows are, and the limits.
 // Durations and sizes have defaults filled by semantic/load, so zero means zero.
@@ -48,7 +54,8 @@ type Limits struct {
 type Server struct {
 	Listen           string // host:port for HTTP
 	Origins          []string
-	StdioSubject     string // subject id of the stdio transport; "" means none, so stdio is refused
+	StdioSubject     string    // subject id of the stdio transport; "" means none, so stdio is refused
+	MaskKey          SecretRef // keys hash masks; zero draws a key at each start
 	RequireOSSandbox bool
 }
 
@@ -68,8 +75,30 @@ type SubjectSpec struct {
 	Token  SecretRef      // HTTP bearer token; zero means no HTTP access
 }
 
-// SecretRef names a secret in the environment or in a file.
+// SecretRef names a secret in the environment or in a file. The zero value names none.
 type SecretRef struct {
 	Env  string
 	File string // absolute
+}
+
+// Read gives the secret that what (for errors) has, without spaces around it; ""
+// for the zero value. An empty or missing one is config.invalid and names where
+// it should stand, never what stands there.
+func (s SecretRef) Read(what string) (string, error) {
+	switch {
+	case s.Env != "":
+		v := strings.TrimSpace(os.Getenv(s.Env))
+		if v == "" {
+			return "", diag.New(diag.ConfigInvalid, "%s is to stand in the environment variable %s, which is not set", what, s.Env)
+		}
+		return v, nil
+	case s.File != "":
+		b, err := os.ReadFile(s.File)
+		v := strings.TrimSpace(string(b))
+		if err != nil || v == "" {
+			return "", diag.Wrap(err, diag.ConfigInvalid, "%s is to stand in a file that cannot be read or is empty", what)
+		}
+		return v, nil
+	}
+	return "", nil
 }

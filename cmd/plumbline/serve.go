@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,11 +34,7 @@ func (c serveCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
 	ws := eng.Workspace()
-	stop, err := e.reloads(eng)
-	if err != nil {
-		return err
-	}
-	defer stop()
+	defer e.reloads(eng)()
 	srv := mcp.New(eng, version, ws.Server.StdioSubject)
 	if c.Stdio {
 		err := srv.Stdio(e.ctx, e.stdin, nopCloser{e.stdout})
@@ -68,18 +64,18 @@ type nopCloser struct{ io.Writer }
 func (nopCloser) Close() error { return nil }
 
 // reloads listens for SIGHUP and for changed files until stop is called.
-func (e *env) reloads(eng *engine.Engine) (stop func(), err error) {
+func (e *env) reloads(eng *engine.Engine) (stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	ctx, cancel := context.WithCancel(e.ctx)
-	changed, err := eng.Changes(ctx)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	changed := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := watch(ctx, e.cli.Dir, eng, changed); err != nil {
+			fmt.Fprintf(e.stderr, "changes of files are not noticed, send SIGHUP instead: %v\n", err)
+		}
+	})
+	running.Go(func() {
 		for {
 			select {
 			case <-ctx.Done():
@@ -93,8 +89,8 @@ func (e *env) reloads(eng *engine.Engine) (stop func(), err error) {
 			}
 			fmt.Fprintln(e.stderr, "models and policies loaded again")
 		}
-	}()
-	return func() { signal.Stop(hup); cancel(); <-done }, nil
+	})
+	return func() { signal.Stop(hup); cancel(); running.Wait() }
 }
 
 // readTokens reads the secrets of all subjects that have one; a missing one
@@ -103,21 +99,12 @@ func readTokens(ws *semantic.Workspace) ([]mcp.Token, error) {
 	var out []mcp.Token
 	var errs diag.List
 	for _, s := range ws.Subjects {
-		switch {
-		case s.Token.Env != "":
-			v := os.Getenv(s.Token.Env)
-			if v == "" {
-				errs = append(errs, diag.New(diag.ConfigInvalid, "the token of subject %q is to stand in the environment variable %s, which is not set", s.ID, s.Token.Env))
-				continue
-			}
-			out = append(out, mcp.Token{Subject: s.ID, Secret: v})
-		case s.Token.File != "":
-			b, err := os.ReadFile(s.Token.File)
-			if err != nil {
-				errs = append(errs, diag.Wrap(err, diag.ConfigInvalid, "the token file of subject %q cannot be read", s.ID))
-				continue
-			}
-			out = append(out, mcp.Token{Subject: s.ID, Secret: strings.TrimSpace(string(b))})
+		secret, err := s.Token.Read(fmt.Sprintf("the token of subject %q", s.ID))
+		if err != nil {
+			errs = append(errs, diag.All(err)...)
+		}
+		if secret != "" {
+			out = append(out, mcp.Token{Subject: s.ID, Secret: secret})
 		}
 	}
 	if len(errs) == 0 && len(out) == 0 {

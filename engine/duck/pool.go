@@ -103,15 +103,19 @@ func newPool(cfg Config) (*Pool, error) {
 	if err != nil {
 		return nil, diag.Wrap(err, diag.ConfigInvalid, "the folder for temporary files cannot be used")
 	}
-	p := &Pool{cfg: cfg, dir: dir, setup: newSetup(cfg, dir), rels: cfg.Relations, starts: make(chan func()), ended: make(chan struct{}),
+	db := filepath.Join(dir, "db") // apart from the workers' folders, which no other worker may read
+	if err := os.Mkdir(db, 0o700); err != nil {
+		return nil, diag.Wrap(err, diag.ConfigInvalid, "the folder for temporary files cannot be used")
+	}
+	p := &Pool{cfg: cfg, dir: dir, setup: newSetup(cfg, db), rels: cfg.Relations, starts: make(chan func()), ended: make(chan struct{}),
 		runs: make(chan struct{}, cfg.Workers), free: make(chan struct{}, cfg.Workers+1), alive: map[*process]bool{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	go p.starter()
 	return p, nil
 }
 
-func newSetup(cfg Config, dir string) setup {
-	s := setup{Dir: dir, Memory: cfg.Memory, TempBytes: cfg.Temp, Threads: cfg.Threads, Tables: cfg.Materialize, DataLimit: !cfg.noDataLimit}
+func newSetup(cfg Config, db string) setup {
+	s := setup{Dir: db, Memory: cfg.Memory, TempBytes: cfg.Temp, Threads: cfg.Threads, Tables: cfg.Materialize, DataLimit: !cfg.noDataLimit}
 	for _, r := range cfg.Relations {
 		s.Files = append(s.Files, r.Files...)
 		for _, f := range r.Files {

@@ -27,7 +27,7 @@ type request struct {
 
 // setup is all that a worker is told; it gets no environment and no arguments.
 type setup struct {
-	Dir       string     `json:"dir"`       // the pool's folder: plumbline.duckdb and twins/
+	Dir       string     `json:"dir"`       // of the databases: plumbline.duckdb and twins/
 	Temp      string     `json:"temp"`      // the worker's own folder, the only one it may write
 	Files     []string   `json:"files"`     // the data files it may read
 	ReadDirs  []string   `json:"read_dirs"` // their folders, for the operating system's sandbox

@@ -133,10 +133,11 @@ type rawLimits struct {
 }
 
 type rawServer struct {
-	Listen           string   `json:"listen"`
-	Origins          []string `json:"origins"`
-	StdioSubject     string   `json:"stdio_subject"`
-	RequireOSSandbox bool     `json:"require_os_sandbox"`
+	Listen           string    `json:"listen"`
+	Origins          []string  `json:"origins"`
+	StdioSubject     string    `json:"stdio_subject"`
+	RequireOSSandbox bool      `json:"require_os_sandbox"`
+	MaskKey          rawSecret `json:"mask_key"`
 }
 
 type rawAudit struct {

@@ -32,6 +32,7 @@ var structure = []shape{
 	{"workspace.sources.*", "#Source", "source"},
 	{"workspace.limits", "#Limits", ""},
 	{"workspace.server", "#Server", ""},
+	{"workspace.server.mask_key", "#Secret", ""},
 	{"workspace.audit", "#Audit", ""},
 	{"workspace.subjects.*", "#Subject", "subject"},
 	{"workspace.subjects.*.token", "#Secret", ""},

@@ -71,6 +71,7 @@ func (c *configurer) configure(raw rawWorkspace) *semantic.Workspace {
 		Server: semantic.Server{
 			Listen: raw.Server.Listen, Origins: raw.Server.Origins,
 			StdioSubject: raw.Server.StdioSubject, RequireOSSandbox: raw.Server.RequireOSSandbox,
+			MaskKey: c.secret(raw.Server.MaskKey, "server", "mask_key"),
 		},
 		Audit: semantic.AuditSpec{Path: c.absolute(raw.Audit.Path), MaxBytes: c.size(raw.Audit.MaxBytes), Keep: raw.Audit.Keep},
 	}
@@ -154,21 +155,27 @@ func (c *configurer) listen(address string) {
 }
 
 func (c *configurer) subject(id string, raw rawSubject) semantic.SubjectSpec {
-	s := semantic.SubjectSpec{ID: id, Roles: raw.Roles, Claims: map[string]any{}, Token: semantic.SecretRef{Env: raw.Token.Env}}
+	s := semantic.SubjectSpec{ID: id, Roles: raw.Roles, Claims: map[string]any{}, Token: c.secret(raw.Token, "subjects", id, "token")}
 	for name, claim := range raw.Claims {
 		s.Claims[name] = claim
 		if list, ok := claim.([]any); ok {
 			s.Claims[name] = textsOf(list)
 		}
 	}
-	if raw.Token.File != "" {
-		s.Token.File = c.absolute(raw.Token.File)
-	}
-	given := len(c.places.written[key([]string{"workspace", "subjects", id, "token"})]) > 0
-	if raw.Token.Env != "" && raw.Token.File != "" || given && raw.Token == (rawSecret{}) {
-		c.invalid(diag.New(diag.ConfigInvalid, "a token is in env or in file; subject %q does not name exactly one", id), "subjects", id, "token")
-	}
 	return s
+}
+
+// secret reads where a secret is: exactly one of env and file, when it is given at all.
+func (c *configurer) secret(raw rawSecret, path ...string) semantic.SecretRef {
+	given := len(c.places.written[key(append([]string{"workspace"}, path...))]) > 0
+	if raw.Env != "" && raw.File != "" || given && raw == (rawSecret{}) {
+		c.invalid(diag.New(diag.ConfigInvalid, "a secret is in env or in file; %s does not name exactly one", strings.Join(path, ".")), path...)
+	}
+	ref := semantic.SecretRef{Env: raw.Env}
+	if raw.File != "" {
+		ref.File = c.absolute(raw.File)
+	}
+	return ref
 }
 
 // textsOf is a list that the schema holds to text.

@@ -22,8 +22,8 @@ type server struct {
 	client *sdk.ClientSession
 }
 
-func openEngine(ctx context.Context, dir string, _ setting) (Asker, error) {
-	e, err := engine.Open(ctx, dir, engine.Options{Temp: filepath.Join(dir, "temp"), MaskKey: []byte("the same key in both worlds")})
+func openEngine(ctx context.Context, dir string, s setting) (Asker, error) {
+	e, err := engine.Open(ctx, dir, engine.Options{Temp: filepath.Join(dir, "temp"), Materialize: s.storage == "native"})
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,23 @@ type setting struct {
 
 func (s setting) String() string { return s.storage + "/" + s.rule }
 
+// format is the files' ending; native tables are filled from CSV.
+func (s setting) format() string {
+	if s.storage == "native" {
+		return "csv"
+	}
+	return s.storage
+}
+
 // settings are all of them.
-var settings = []setting{{"parquet", "equal"}, {"parquet", "in"}, {"csv", "equal"}, {"csv", "in"}}
+var settings = []setting{
+	{"parquet", "equal"}, {"parquet", "in"}, {"csv", "equal"}, {"csv", "in"}, {"native", "equal"}, {"native", "in"},
+}
 
 // writeWorkspace writes a workspace with the given rows into dir.
 func writeWorkspace(ctx context.Context, dir string, s setting, tables []table) error {
 	if err := copyTree("testdata/workspace", dir, func(text string) string {
-		return strings.ReplaceAll(text, ".FORMAT", "."+s.storage)
+		return strings.ReplaceAll(text, ".FORMAT", "."+s.format())
 	}); err != nil {
 		return err
 	}

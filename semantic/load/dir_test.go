@@ -1,18 +1,15 @@
 package load_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"plumbline/semantic"
 	"plumbline/semantic/diag"
 	"plumbline/semantic/load"
 	"plumbline/semantic/schema"
@@ -36,88 +33,36 @@ func spoil(t *testing.T, root string) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "models", "orders.cue"), []byte("package models\n\nmodel: oops: 1\n"), 0o600))
 }
 
-func TestReload(t *testing.T) {
+// A catalog never changes: a later load of other files makes another.
+func TestLoadsAreApart(t *testing.T) {
 	root := write(t, shop(t))
-	live, err := load.Open(root, nil)
+	_, first, err := load.Dir(root)
 	require.NoError(t, err)
-	first := live.Current()
-	require.EqualValues(t, 1, first.Number)
-
-	same, err := live.Reload()
-	require.NoError(t, err)
-	require.Same(t, first, same, "nothing changed")
 
 	spoil(t, root)
-	kept, err := live.Reload()
+	_, _, err = load.Dir(root)
 	require.Equal(t, diag.ModelInvalid, diag.CodeOf(err))
-	require.Same(t, first, kept)
-	require.Same(t, first, live.Current())
 
 	touch(t, root, 2)
-	second, err := live.Reload()
+	_, second, err := load.Dir(root)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, second.Number)
-	require.NotEqual(t, first.Catalog.Revision, second.Catalog.Revision)
-	require.Equal(t, "people that buy", first.Catalog.Entity("customers").Description, "an old generation never changes")
+	require.NotEqual(t, first.Revision, second.Revision)
+	require.Equal(t, "people that buy", first.Entity("customers").Description)
 }
 
-// What check refuses is never seen.
-func TestReloadChecked(t *testing.T) {
+// Twenty loads keep no memory: each has a context of its own.
+func TestLoadsLeakNothing(t *testing.T) {
 	root := write(t, shop(t))
-	refuse := false
-	live, err := load.Open(root, func(*semantic.Workspace, *semantic.Catalog) error {
-		if refuse {
-			return errors.New("refused")
-		}
-		return nil
-	})
-	require.NoError(t, err)
-	refuse = true
-	touch(t, root, 2)
-	_, err = live.Reload()
-	require.EqualError(t, err, "refused")
-	require.EqualValues(t, 1, live.Current().Number)
-}
-
-// Twenty reloads keep no memory, and readers see whole catalogs all the while.
-func TestReloadLeaksNothing(t *testing.T) {
-	root := write(t, shop(t))
-	touch(t, root, 0)
-	live, err := load.Open(root, nil)
-	require.NoError(t, err)
-	stop, readers := make(chan struct{}), sync.WaitGroup{}
-	for range 2 {
-		readers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				c := live.Current().Catalog
-				customers := strings.TrimPrefix(c.Entity("customers").Description, "people ")
-				orders := strings.TrimPrefix(c.Entity("orders").Description, "orders ")
-				if customers != orders {
-					t.Errorf("one half of generation %s, one of %s", customers, orders)
-					return
-				}
-				runtime.Gosched()
-			}
-		})
-	}
 	var before uint64
 	for n := 1; n <= 23; n++ {
 		touch(t, root, n)
-		_, err := live.Reload()
+		_, _, err := load.Dir(root)
 		require.NoError(t, err)
 		if n == 3 {
 			before = heap()
 		}
 	}
-	close(stop)
-	readers.Wait()
-	require.EqualValues(t, 24, live.Current().Number)
-	require.Less(t, heap(), before+4<<20, "memory after 20 reloads")
+	require.Less(t, heap(), before+4<<20, "memory after 20 loads")
 }
 
 func heap() uint64 {
