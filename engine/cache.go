@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"context"
 	"encoding/json"
 	"reflect"
 	"sync"
 
 	"plumbline/policy"
+	"plumbline/policy/prove"
 )
 
 // seen keeps questions that were proved before, so that an equal question of an
@@ -45,7 +45,7 @@ func (s *seen) put(key string, q *query) {
 }
 
 func (q *query) seenKey() string {
-	key, err := json.Marshal([]any{q.req.Subject, q.req.Tool, q.text, q.limits, q.metricNames()})
+	key, err := json.Marshal([]any{q.req.Subject, q.req.Tool, q.text, q.model, q.metricNames()})
 	if err != nil {
 		return "" // a claim that is no JSON is never kept
 	}
@@ -53,34 +53,39 @@ func (q *query) seenKey() string {
 }
 
 // reuse takes the proof of an equal question when every access it rests on is
-// still the same.
-func (q *query) reuse(ctx context.Context) bool {
+// still the same, and gives the kept question; nil when there is none.
+func (q *query) reuse() *query {
 	key := q.seenKey()
 	if key == "" {
-		return false
+		return nil
 	}
 	old := q.w.seen.get(key)
 	if old == nil {
-		return false
+		return nil
 	}
 	for _, r := range old.bound.Refs {
 		if _, err := q.view.Entity(r.Entity.Name); err != nil {
-			return false
+			return nil
 		}
 		k := r.Entity.Name.Key()
 		if !reflect.DeepEqual(q.view.access[k], old.decision.Entities[k]) {
-			return false
+			return nil
 		}
 	}
 	q.stmt, q.bound, q.rewritten, q.proved, q.evidence = old.stmt, old.bound, old.rewritten, old.proved, old.evidence
 	q.cached = true
-	return ctx.Err() == nil
+	return old
+}
+
+// forget undoes reuse: the stages run as for a question that was never seen.
+func (q *query) forget() {
+	q.stmt, q.bound, q.facts, q.rewritten, q.proved, q.evidence = nil, nil, nil, nil, prove.Proved{}, nil
+	q.cached, q.decision, q.limits = false, policy.Decision{}, q.w.limits()
 }
 
 // keep remembers a proved question. Only what reuse takes is kept.
 func (q *query) keep() {
-	fresh := query{req: q.req, text: q.text, limits: limits{Time: q.w.ws.Limits.Time, Rows: q.w.ws.Limits.Rows, Bytes: q.w.ws.Limits.Bytes}}
-	key := fresh.seenKey()
+	key := q.seenKey()
 	if key == "" || q.decision.Verdict != policy.Allow {
 		return
 	}

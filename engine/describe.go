@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -122,7 +121,11 @@ func (e *Engine) Metrics(ctx context.Context, d Describing) (out []Metric, err e
 	return out, err
 }
 
+// metrics lists what the subject may ask; the view remembers the list.
 func (v *view) metrics() ([]Metric, error) {
+	if v.listed != nil {
+		return v.listed, nil
+	}
 	list, err := metric.List(v, v.w.catalog, v.w.expressions)
 	if err != nil {
 		return nil, err
@@ -138,6 +141,7 @@ func (v *view) metrics() ([]Metric, error) {
 			out[i].Dimensions = append(out[i].Dimensions, Dimension{Name: dim.Spelling, Type: string(dim.Type), Description: dim.Description, Grains: dim.Grains, FilterOnly: dim.FilterOnly})
 		}
 	}
+	v.listed = out
 	return out, nil
 }
 
@@ -195,7 +199,9 @@ func (e *Engine) describing(ctx context.Context, d Describing, fn func(*view) er
 	q := e.begin(ctx, w, Request{Tool: d.Tool, Subject: d.Subject, Asked: d.Asked})
 	defer func() {
 		if p := recover(); p != nil {
-			err = diag.Wrap(panicError{p, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees").WithHint("report query id %s", q.id)
+			err = q.panicked(p)
+		} else {
+			err = q.explainContext(ctx, err)
 		}
 		r := q.record(nil, err)
 		r.Normalised, r.Hash = "", ""
@@ -214,13 +220,16 @@ func (v *view) table(vis *resolve.Visible) (Table, error) {
 	t := Table{Name: string(e.Name), Description: e.Description, Grain: e.Grain, Source: string(e.Source.Source),
 		RowRule: access.Rows.Truth != policy.Always, Tags: e.Tags}
 	for _, f := range e.Fields {
-		class, ok := vis.Class(f.Name)
-		if !ok || class == semantic.Private {
+		if !shown(vis, f.Name) {
 			continue
 		}
+		class, _ := vis.Class(f.Name)
 		c := Column{Name: string(f.Name), Type: string(f.Type), Description: f.Description, Use: class.String(), Samples: f.Samples}
 		if m := access.Columns[f.Name.Key()].Mask; m != nil {
 			c.Mask, c.Samples = m.Kind, nil
+		}
+		if slices.ContainsFunc(access.Rows.Reads, func(n semantic.Name) bool { return n.Key() == f.Name.Key() }) {
+			c.Samples = nil // they would name what the row rule keeps apart
 		}
 		if d := e.Dimension(f.Name); d != nil {
 			c.Grains = d.Grains
@@ -228,20 +237,27 @@ func (v *view) table(vis *resolve.Visible) (Table, error) {
 		t.Columns = append(t.Columns, c)
 	}
 	for _, d := range e.Dimensions {
-		if class, ok := vis.Class(d.Name); ok && class != semantic.Private && d.Expr != "" {
+		if class, _ := vis.Class(d.Name); shown(vis, d.Name) && d.Expr != "" {
 			t.Columns = append(t.Columns, Column{Name: string(d.Name), Type: string(d.Type), Description: d.Description,
 				Use: class.String(), Grains: d.Grains, Computed: true})
 		}
 	}
-	if _, ok := vis.Class(e.TimeDimension); ok {
+	if shown(vis, e.TimeDimension) {
 		t.TimeDimension = string(e.TimeDimension)
 	}
 	for _, f := range e.Filters {
-		if _, ok := vis.Class(f.Field); ok || f.Field == "" {
+		if f.Field == "" || shown(vis, f.Field) {
 			t.Filters = append(t.Filters, FilterInfo{Kind: string(f.Kind), Field: string(f.Field), Description: f.Description})
 		}
 	}
 	return t, v.related(&t, vis)
+}
+
+// shown says whether a caller may name a field or dimension at all: it is
+// neither hidden nor private.
+func shown(vis *resolve.Visible, n semantic.Name) bool {
+	class, ok := vis.Class(n)
+	return ok && class != semantic.Private
 }
 
 // related fills the joins to visible entities and the measures whose metrics are visible.
@@ -256,9 +272,7 @@ func (v *view) related(t *Table, vis *resolve.Visible) error {
 		}
 		var on []string
 		for _, p := range r.On {
-			_, a := vis.Class(p.From)
-			_, b := to.Class(p.To)
-			if a && b {
+			if shown(vis, p.From) && shown(to, p.To) {
 				on = append(on, string(vis.Entity.Name)+"."+string(p.From)+" = "+string(to.Entity.Name)+"."+string(p.To))
 			}
 		}

@@ -18,7 +18,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"runtime/debug"
+	"fmt"
 	"time"
 
 	"plumbline/compiler/emit"
@@ -99,18 +99,24 @@ func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err erro
 	if req.Tool == ToolExplain {
 		return q.explain(ctx)
 	}
-	rows, err := q.execute(ctx) // 7
+	rows, release, err := q.execute(ctx) // 7
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Release()
+	defer release()
 	return q.shape(rows) // 8
 }
 
 // prepare runs the stages from parse to prove.
 func (q *query) prepare(ctx context.Context) error {
-	if q.reuse(ctx) {
-		return q.decide(ctx) // a decision is never reused
+	if kept := q.reuse(); kept != nil {
+		if err := q.decide(ctx); err != nil { // a decision is never reused
+			return err
+		}
+		if q.limits == kept.limits {
+			return nil
+		}
+		q.forget() // the kept text carries another row limit
 	}
 	for _, stage := range []func(context.Context) error{q.parse, q.resolve, q.decide, q.rewrite, q.prove} {
 		if err := stage(ctx); err != nil {
@@ -204,11 +210,16 @@ func (q *query) prove(ctx context.Context) (err error) {
 	return nil
 }
 
-func (q *query) execute(ctx context.Context) (*duck.Result, error) {
+// execute runs the proved text; an equal text that is running already is not
+// run twice. The function it gives lets the rows go.
+func (q *query) execute(ctx context.Context) (*duck.Result, func(), error) {
 	defer q.time(stageExecute)()
-	ctx, cancel := context.WithTimeoutCause(ctx, q.limits.Time-time.Since(q.now), errTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, q.limits.Time-time.Since(q.started), errTime)
 	defer cancel()
-	return q.w.pool.Run(ctx, q.proved, duck.RunLimits{Rows: q.limits.Rows + 1, Bytes: q.limits.Bytes})
+	bounds := duck.RunLimits{Rows: q.limits.Rows + 1, Bytes: q.limits.Bytes}
+	return q.w.sharing.do(ctx, fmt.Sprintf("%+v %s", bounds, q.proved.Text()), func(ctx context.Context) (*duck.Result, error) {
+		return q.w.pool.Run(ctx, q.proved, bounds)
+	})
 }
 
 func (q *query) shape(rows *duck.Result) (*Answer, error) {
@@ -232,9 +243,10 @@ func (q *query) shape(rows *duck.Result) (*Answer, error) {
 // context knows about a failure, and writes the record before anything leaves.
 func (q *query) finish(ctx context.Context, ans *Answer, err error, panicked any) (*Answer, error) {
 	if panicked != nil {
-		err = diag.Wrap(panicError{panicked, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees").WithHint("report query id %s", q.id)
+		err = q.panicked(panicked)
+	} else {
+		err = q.explainContext(ctx, err)
 	}
-	err = q.explainContext(ctx, err)
 	if err != nil {
 		ans = nil
 	} else {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -37,7 +38,9 @@ type query struct {
 	w   *world
 	req Request
 	id  string
-	now time.Time
+	now time.Time // the engine's clock, which the question and its rules read
+	// started is the wall clock, which limits are measured by.
+	started time.Time
 
 	view   *view
 	limits limits
@@ -61,9 +64,9 @@ type query struct {
 func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {
 	now := e.now()
 	return &query{
-		e: e, w: w, req: req, id: newID(), now: now,
+		e: e, w: w, req: req, id: newID(), now: now, started: time.Now(),
 		view:   newView(ctx, w, req.Subject, now),
-		limits: limits{Time: w.ws.Limits.Time, Rows: w.ws.Limits.Rows, Bytes: w.ws.Limits.Bytes},
+		limits: w.limits(),
 		times:  map[string]float64{},
 	}
 }
@@ -86,6 +89,11 @@ type limits struct {
 	Time  time.Duration
 	Rows  int
 	Bytes int64
+}
+
+// limits are the bounds that the workspace sets for every question.
+func (w *world) limits() limits {
+	return limits{Time: w.ws.Limits.Time, Rows: w.ws.Limits.Rows, Bytes: w.ws.Limits.Bytes}
 }
 
 func (l limits) facts() policy.Limits {
@@ -114,6 +122,11 @@ func (q *query) requiredFilters() error {
 	for _, r := range q.bound.Refs {
 		for _, f := range r.Entity.Filters {
 			if f.Kind != semantic.RequiredFilter || met(r.Met, f.Name) {
+				continue
+			}
+			if vis, err := q.view.Entity(r.Entity.Name); err != nil || vis == nil || !shown(vis, f.Field) {
+				errs = append(errs, diag.New(diag.PolicyRequired, "%q is asked with a filter that is not open to you", r.Entity.Name).
+					At(diag.PosAt("", q.text, r.Name.Start)))
 				continue
 			}
 			errs = append(errs, diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", r.Entity.Name, f.Field).
@@ -260,13 +273,18 @@ func (q *query) masked() []string {
 	return out
 }
 
-// explainContext gives a failure that an ended context caused its own code.
+// explainContext gives a failure that an ended context caused its own code. A
+// policy that was interrupted has decided nothing, so that is no denial.
 func (q *query) explainContext(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
 	switch diag.CodeOf(err) {
 	case diag.BugInternal, diag.ExecuteFailed, diag.ExecuteCrashed, diag.RequestCancelled, diag.LimitTime:
+	case diag.PolicyDenied:
+		if diag.All(err)[0].Err == nil {
+			return err // the policy's own word
+		}
 	default:
 		return err
 	}
@@ -274,6 +292,11 @@ func (q *query) explainContext(ctx context.Context, err error) error {
 		return diag.Wrap(err, diag.LimitTime, "the time limit of %s passed", q.limits.Time).WithHint("ask for less: a shorter period, fewer groups")
 	}
 	return diag.Wrap(err, diag.RequestCancelled, "the call was cancelled")
+}
+
+// panicked makes a recovered panic the error of a question.
+func (q *query) panicked(value any) error {
+	return diag.Wrap(panicError{value, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees").WithHint("report query id %s", q.id)
 }
 
 // panicError carries a recovered panic into the audit record.

@@ -19,6 +19,7 @@ type view struct {
 	now     time.Time
 	seen    map[string]*resolve.Visible
 	access  map[string]policy.EntityAccess
+	listed  []Metric // nil until metrics was asked
 }
 
 func newView(ctx context.Context, w *world, s policy.Subject, now time.Time) *view {

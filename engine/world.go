@@ -32,6 +32,7 @@ type Engine struct {
 	drawn   [32]byte // keys hash masks where the workspace has no key of its own
 	current atomic.Pointer[world]
 	reload  sync.Mutex
+	closed  bool // no reload any more; guarded by reload
 }
 
 // Options are what a caller of Open may set; the zero value is what serve uses.
@@ -55,6 +56,7 @@ type world struct {
 	functions   map[string]bool // names that texts may call
 	memo        prove.Memo
 	seen        seen
+	sharing     sharing
 
 	uses   sync.WaitGroup // questions in flight
 	mu     sync.Mutex
@@ -82,7 +84,7 @@ func Open(ctx context.Context, root string, opts Options) (*Engine, error) {
 	}
 	e.current.Store(w)
 	if opts.SelfTest {
-		if err := e.selfTest(ctx); err != nil {
+		if err := e.selfTest(ctx, frontDoor); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
@@ -90,7 +92,11 @@ func Open(ctx context.Context, root string, opts Options) (*Engine, error) {
 }
 
 // Close waits for the questions in flight, ends the workers and the audit log.
+// A reload under way ends first; none comes after.
 func (e *Engine) Close() error {
+	e.reload.Lock()
+	defer e.reload.Unlock()
+	e.closed = true
 	return errors.Join(e.current.Load().close(), e.audit.Close())
 }
 
@@ -99,6 +105,9 @@ func (e *Engine) Close() error {
 func (e *Engine) Reload(ctx context.Context) error {
 	e.reload.Lock()
 	defer e.reload.Unlock()
+	if e.closed {
+		return diag.New(diag.RequestCancelled, "the server has stopped")
+	}
 	w, err := e.build(ctx)
 	if err != nil {
 		return err
