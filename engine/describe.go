@@ -107,18 +107,16 @@ type Dimension struct {
 }
 
 // Metrics answers list_metrics.
-func (e *Engine) Metrics(ctx context.Context, d Describing) (out []Metric, err error) {
-	err = e.describing(ctx, d, func(v *view) error {
+func (e *Engine) Metrics(ctx context.Context, d Describing) ([]Metric, error) {
+	return describing(ctx, e, d, func(v *view) ([]Metric, error) {
 		all, err := v.metrics()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out = rank(all, d, func(m Metric) []string {
+		return rank(all, d, func(m Metric) []string {
 			return slices.Concat([]string{m.Name, m.Description}, m.Tables, m.synonyms)
-		})
-		return nil
+		}), nil
 	})
-	return out, err
 }
 
 // metrics lists what the subject may ask; the view remembers the list.
@@ -146,18 +144,18 @@ func (v *view) metrics() ([]Metric, error) {
 }
 
 // Tables answers search_tables: the entities without their columns.
-func (e *Engine) Tables(ctx context.Context, d Describing) (out []Table, err error) {
-	err = e.describing(ctx, d, func(v *view) error {
+func (e *Engine) Tables(ctx context.Context, d Describing) ([]Table, error) {
+	return describing(ctx, e, d, func(v *view) ([]Table, error) {
 		var all []Table
 		words := map[string][]string{}
 		for _, n := range v.Names() {
 			vis, err := v.Entity(semantic.Name(n))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			t, err := v.table(vis)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			words[t.Name] = append([]string{t.Name, t.Description, t.Grain}, vis.Entity.Synonyms...)
 			for _, c := range t.Columns {
@@ -166,32 +164,29 @@ func (e *Engine) Tables(ctx context.Context, d Describing) (out []Table, err err
 			t.Columns, t.Measures, t.Joins, t.Filters = nil, nil, nil, nil
 			all = append(all, t)
 		}
-		out = rank(all, d, func(t Table) []string { return words[t.Name] })
-		return nil
+		return rank(all, d, func(t Table) []string { return words[t.Name] }), nil
 	})
-	return out, err
 }
 
 // Table answers describe_table; a hidden entity is answered as a missing one.
-func (e *Engine) Table(ctx context.Context, d Describing) (out *Table, err error) {
-	err = e.describing(ctx, d, func(v *view) error {
+func (e *Engine) Table(ctx context.Context, d Describing) (*Table, error) {
+	return describing(ctx, e, d, func(v *view) (*Table, error) {
 		vis, err := v.Entity(semantic.Name(d.Table))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if vis == nil {
-			return diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(nearest(d.Table, v.Names())...).
+			return nil, diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(nearest(d.Table, v.Names())...).
 				WithHint("search_tables lists what you may see")
 		}
 		t, err := v.table(vis)
-		out = &t
-		return err
+		return &t, err
 	})
-	return out, err
 }
 
 // describing runs fn under the clock, the policy and the audit of a question.
-func (e *Engine) describing(ctx context.Context, d Describing, fn func(*view) error) (err error) {
+// An account that was interrupted is none: names may be missing from it.
+func describing[T any](ctx context.Context, e *Engine, d Describing, fn func(*view) (T, error)) (out T, err error) {
 	w, release := e.world()
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, w.ws.Limits.Time, errTime)
@@ -208,9 +203,15 @@ func (e *Engine) describing(ctx context.Context, d Describing, fn func(*view) er
 		if auditErr := e.audit.Write(context.WithoutCancel(ctx), r); auditErr != nil {
 			err = auditErr
 		}
+		if err != nil {
+			out = *new(T)
+		}
 	}()
 	defer q.time(stageResolve)()
-	return fn(q.view)
+	if out, err = fn(q.view); err == nil && ctx.Err() != nil {
+		err = diag.Wrap(ctx.Err(), diag.RequestCancelled, "the call was cancelled")
+	}
+	return out, err
 }
 
 // table describes one entity by what its access allows.

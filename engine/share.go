@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"runtime/debug"
 	"sync"
 
 	"plumbline/engine/duck"
+	"plumbline/semantic/diag"
 )
 
 // sharing lets equal proved texts that are asked at the same time run once. It
@@ -25,39 +28,65 @@ type sharedRun struct {
 }
 
 // do gives the rows of key, running start unless an equal run is under way. The
-// run goes on while anyone waits for it: a caller whose ctx ends leaves, and the
-// last to leave cancels it. The caller must call the function it gets, once,
-// when the rows have been read.
+// run goes on while anyone waits for it, until the deadline of the caller who
+// began it: a caller whose ctx ends leaves, the last to leave cancels the run,
+// and one with time left begins it again. The caller must call the function it
+// gets, once, when the rows have been read. An error is a *diag.Error.
 func (s *sharing) do(ctx context.Context, key string, start func(context.Context) (*duck.Result, error)) (*duck.Result, func(), error) {
-	r := s.join(ctx, key, start)
-	select {
-	case <-r.done:
-	case <-ctx.Done():
+	for {
+		r, began := s.join(ctx, key, start)
+		if err := r.await(ctx, began); err != nil {
+			s.leave(key, r)
+			return nil, nil, err
+		}
+		if r.err == nil {
+			return r.rows, func() { s.leave(key, r) }, nil
+		}
 		s.leave(key, r)
-		return nil, nil, context.Cause(ctx)
+		if code := diag.CodeOf(r.err); began || ctx.Err() != nil || code != diag.LimitTime && code != diag.RequestBusy {
+			return nil, nil, r.err
+		}
 	}
-	if r.err != nil {
-		s.leave(key, r)
-		return nil, nil, r.err
-	}
-	return r.rows, func() { s.leave(key, r) }, nil
 }
 
-func (s *sharing) join(ctx context.Context, key string, start func(context.Context) (*duck.Result, error)) *sharedRun {
+// await waits for the end of a run or of ctx. Whoever began the run learns at
+// the deadline from the run itself whether a worker was missing or too slow.
+func (r *sharedRun) await(ctx context.Context, began bool) error {
+	select {
+	case <-r.done:
+		return nil
+	case <-ctx.Done():
+	}
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return diag.Wrap(context.Cause(ctx), diag.RequestCancelled, "the call was cancelled")
+	}
+	if began {
+		<-r.done
+		return nil
+	}
+	return diag.Wrap(context.Cause(ctx), diag.LimitTime, "the time limit passed").WithHint("ask for less: a shorter period, fewer groups")
+}
+
+// join gives the run of key, and whether the caller began it.
+func (s *sharing) join(ctx context.Context, key string, start func(context.Context) (*duck.Result, error)) (*sharedRun, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.runs[key]; r != nil {
 		r.waiting++
-		return r
+		return r, false
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if deadline, ok := ctx.Deadline(); ok {
+		cancel()
+		own, cancel = context.WithDeadlineCause(context.WithoutCancel(ctx), deadline, errTime)
+	}
 	r := &sharedRun{done: make(chan struct{}), cancel: cancel, waiting: 1}
 	if s.runs == nil {
 		s.runs = map[string]*sharedRun{}
 	}
 	s.runs[key] = r
 	go func() {
-		rows, err := start(own)
+		rows, err := guarded(own, start)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		r.rows, r.err = rows, err
@@ -65,9 +94,20 @@ func (s *sharing) join(ctx context.Context, key string, start func(context.Conte
 		if r.waiting == 0 && rows != nil {
 			rows.Release()
 		}
+		r.cancel()
 		close(r.done)
 	}()
-	return r
+	return r, true
+}
+
+// guarded makes a panic of start an error, since nobody above this goroutine could.
+func guarded(ctx context.Context, start func(context.Context) (*duck.Result, error)) (rows *duck.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			rows, err = nil, diag.Wrap(panicError{p, debug.Stack()}, diag.BugInternal, "something failed that no rule foresees")
+		}
+	}()
+	return start(ctx)
 }
 
 // leave lets go of a run; the last one cancels it, or releases its rows.

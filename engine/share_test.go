@@ -6,10 +6,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"plumbline/engine/duck"
+	"plumbline/semantic/diag"
 )
 
 func TestSharingRunsEqualTextsOnce(t *testing.T) {
@@ -93,4 +95,49 @@ func TestSharingGoesOnForThoseWhoStay(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, s.runs)
 	})
+}
+
+// The deadline of who began a run is not that of who joined it, in both directions.
+func TestSharingKeepsDeadlinesApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sharing
+		runs := 0
+		start := func(ctx context.Context) (*duck.Result, error) {
+			runs++
+			select {
+			case <-time.After(5 * time.Second):
+				return &duck.Result{Rows: 1}, nil
+			case <-ctx.Done():
+				return nil, diag.New(diag.RequestBusy, "as the pool says it")
+			}
+		}
+		ask := func(limit time.Duration) chan diag.Code {
+			out := make(chan diag.Code, 1)
+			go func() {
+				ctx, cancel := context.WithTimeoutCause(context.Background(), limit, errTime)
+				defer cancel()
+				_, release, err := s.do(ctx, "q", start)
+				if err == nil {
+					release()
+				}
+				out <- diag.CodeOf(err)
+			}()
+			synctest.Wait()
+			return out
+		}
+		brief, long, briefer := ask(3*time.Second), ask(10*time.Second), ask(time.Second)
+		require.Equal(t, diag.LimitTime, <-briefer)
+		require.Equal(t, diag.RequestBusy, <-brief, "who began it learns why from the pool")
+		require.Equal(t, diag.Code(""), <-long, "who has time left begins it again")
+		require.Equal(t, 2, runs)
+		require.Empty(t, s.runs)
+	})
+}
+
+func TestSharingSurvivesAPanic(t *testing.T) {
+	var s sharing
+	_, _, err := s.do(t.Context(), "q", func(context.Context) (*duck.Result, error) { panic("out of range") })
+	require.Equal(t, diag.BugInternal, diag.CodeOf(err))
+	require.NotContains(t, err.Error(), "out of range")
+	require.Empty(t, s.runs)
 }
