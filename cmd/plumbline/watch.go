@@ -47,8 +47,8 @@ func watch(ctx context.Context, root string, eng *engine.Engine, changed chan<- 
 			if event.Op != fsnotify.Chmod && watched(event.Name) {
 				rest.Reset(settle)
 			}
-		case <-w.Errors:
-			rest.Reset(settle) // something was missed, so look
+		case <-w.Errors: //nolint:errcheck // Something was missed, and a look finds it whatever it was.
+			rest.Reset(settle)
 		case <-rest.C:
 			if err := follow(); err != nil {
 				return err

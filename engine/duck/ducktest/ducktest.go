@@ -6,6 +6,7 @@ package ducktest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func (d *DB) check(ctx context.Context, text string) prove.Checked {
 	}
 	defer rows.Close()
 	types, err := rows.ColumnTypes()
-	if err != nil {
+	if err := errors.Join(err, rows.Err()); err != nil {
 		return prove.Checked{Error: err.Error()}
 	}
 	c := prove.Checked{OK: true, Tree: tree, Plan: plan}
