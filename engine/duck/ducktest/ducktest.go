@@ -88,8 +88,10 @@ func (d *DB) check(ctx context.Context, text string) prove.Checked {
 	if err != nil {
 		return prove.Checked{Error: err.Error()}
 	}
-	if strings.HasPrefix(string(plan), `{"error":true`) {
-		return prove.Checked{Error: string(plan)}
+	for _, reading := range [][]byte{tree, plan} { // also of what is no SELECT, which must not run here
+		if strings.HasPrefix(string(reading), `{"error":true`) {
+			return prove.Checked{Error: string(reading)}
+		}
 	}
 	rows, err := d.QueryContext(ctx, text) // the twins are empty; a wrapping query would rename repeated columns
 	if err != nil {
