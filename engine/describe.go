@@ -198,9 +198,7 @@ func describing[T any](ctx context.Context, e *Engine, d Describing, fn func(*vi
 		} else {
 			err = q.explainContext(ctx, err)
 		}
-		r := q.record(nil, err)
-		r.Normalised, r.Hash = "", ""
-		if auditErr := e.audit.Write(context.WithoutCancel(ctx), r); auditErr != nil {
+		if auditErr := q.write(ctx, nil, err); auditErr != nil {
 			err = auditErr
 		}
 		if err != nil {

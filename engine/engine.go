@@ -252,7 +252,7 @@ func (q *query) finish(ctx context.Context, ans *Answer, err error, panicked any
 	} else {
 		ans.StageMS = q.times
 	}
-	if auditErr := q.e.audit.Write(context.WithoutCancel(ctx), q.record(ans, err)); auditErr != nil {
+	if auditErr := q.write(ctx, ans, err); auditErr != nil {
 		return nil, auditErr
 	}
 	return ans, err

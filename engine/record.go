@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -14,13 +15,33 @@ import (
 	"plumbline/semantic/diag"
 )
 
+// write stores the record of a question. One that cannot be built, which does not
+// happen, withholds the answer and leaves what little is sure.
+func (q *query) write(ctx context.Context, ans *Answer, err error) (failed error) {
+	ctx = context.WithoutCancel(ctx)
+	defer func() {
+		if p := recover(); p != nil {
+			failed = diag.Wrap(panicError{p, debug.Stack()}, diag.BugRecord, "the record could not be built, so the answer is withheld").WithHint("report query id %s", q.id)
+			r := emptyRecord(q.e, q.id, q.req.Tool, q.req.Subject, q.req.Asked)
+			outcome(&r, errors.Join(failed, err))
+			if auditErr := q.e.audit.Write(ctx, r); auditErr != nil {
+				failed = auditErr
+			}
+		}
+	}()
+	return q.e.audit.Write(ctx, q.record(ans, err))
+}
+
 // record gathers what is known of the question so far; stages that did not run
 // leave their fields empty, never absent.
 func (q *query) record(ans *Answer, err error) audit.Record {
-	r := emptyRecord(q.e, q.w, q.id, q.req.Tool, q.req.Subject, q.req.Asked)
+	r := emptyRecord(q.e, q.id, q.req.Tool, q.req.Subject, q.req.Asked)
+	r.Policy, r.Model = q.w.policy.Revision(), q.w.catalog.Revision
 	r.Time, r.Normalised, r.Cached, r.StageMS = q.now, q.text, q.cached, q.times
-	sum := sha256.Sum256([]byte(q.text))
-	r.Hash = hex.EncodeToString(sum[:])
+	if q.text != "" {
+		sum := sha256.Sum256([]byte(q.text))
+		r.Hash = hex.EncodeToString(sum[:])
+	}
 	if q.facts != nil {
 		r.Entities, r.Functions = uses(q.facts), q.facts.Functions
 		r.Verdict, r.Rules = q.decision.Verdict.String(), rules(q.decision)
@@ -41,7 +62,7 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 	return r
 }
 
-func emptyRecord(e *Engine, w *world, id, tool string, s policy.Subject, asked json.RawMessage) audit.Record {
+func emptyRecord(e *Engine, id, tool string, s policy.Subject, asked json.RawMessage) audit.Record {
 	if len(asked) == 0 || !json.Valid(asked) {
 		text, _ := json.Marshal(string(asked)) // a string always marshals
 		asked = text
@@ -49,8 +70,7 @@ func emptyRecord(e *Engine, w *world, id, tool string, s policy.Subject, asked j
 	return audit.Record{
 		ID: id, Time: e.now(), Subject: s, Tool: tool, Question: asked,
 		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{},
-		Policy: w.policy.Revision(), Model: w.catalog.Revision, Sources: []string{},
-		StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
+		Sources: []string{}, StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
 	}
 }
 
@@ -121,7 +141,8 @@ func rules(d policy.Decision) []policy.RuleRef {
 func (e *Engine) Refused(ctx context.Context, tool string, s policy.Subject, asked json.RawMessage, err error) error {
 	w, release := e.world()
 	defer release()
-	r := emptyRecord(e, w, newID(), tool, s, asked)
+	r := emptyRecord(e, newID(), tool, s, asked)
+	r.Policy, r.Model = w.policy.Revision(), w.catalog.Revision
 	outcome(&r, err)
 	return e.audit.Write(context.WithoutCancel(ctx), r)
 }
