@@ -34,6 +34,9 @@ func (c serveCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
 	ws := eng.Workspace()
+	if !eng.Summary().Sandboxed {
+		fmt.Fprintln(e.stderr, unconfined)
+	}
 	defer e.reloads(eng)()
 	srv := mcp.New(eng, version, ws.Server.StdioSubject)
 	if c.Stdio {

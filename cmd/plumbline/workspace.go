@@ -25,6 +25,9 @@ func (c initCmd) Run(e *env) error {
 	return nil
 }
 
+// unconfined is said wherever the operating system offers no sandbox.
+const unconfined = "note: this system cannot confine the workers (no landlock); see docs/security.md"
+
 type checkCmd struct{}
 
 // Run loads everything as serve does, self-test included, and reports all mistakes at once.
@@ -40,7 +43,7 @@ func (c checkCmd) Run(e *env) (err error) {
 	}
 	fmt.Fprintf(e.stdout, "%s: %d entities, %d metrics, policy %.12s, models %.12s: all checks passed\n", sum.Name, sum.Entities, sum.Metrics, sum.Policy, sum.Model)
 	if !sum.Sandboxed {
-		fmt.Fprintln(e.stdout, "note: this system cannot confine the workers (no landlock); see docs/security.md")
+		fmt.Fprintln(e.stdout, unconfined)
 	}
 	return nil
 }
