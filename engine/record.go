@@ -67,6 +67,12 @@ func emptyRecord(e *Engine, id, tool string, s policy.Subject, asked json.RawMes
 		text, _ := json.Marshal(string(asked)) // a string always marshals
 		asked = text
 	}
+	if s.Roles == nil {
+		s.Roles = []string{}
+	}
+	if s.Claims == nil {
+		s.Claims = map[string]any{}
+	}
 	return audit.Record{
 		ID: id, Time: e.now(), Subject: s, Tool: tool, Question: asked,
 		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{},

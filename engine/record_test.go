@@ -13,6 +13,7 @@ import (
 
 	"plumbline/engine"
 	"plumbline/engine/audit"
+	"plumbline/policy"
 	"plumbline/semantic/diag"
 )
 
@@ -65,6 +66,11 @@ func TestEveryRecordIsComplete(t *testing.T) {
 			require.NoError(t, h.Refused(t.Context(), engine.ToolSQL, h.subject("ana"), json.RawMessage(`{"x":1}`), err))
 			return err
 		}, diag.RequestUnknownArg, ""},
+		{"refused without a subject", func() error {
+			err := diag.New(diag.RequestSubject, "no")
+			require.NoError(t, h.Refused(t.Context(), engine.ToolSQL, policy.Subject{ID: "?"}, nil, err))
+			return err
+		}, diag.RequestSubject, ""},
 		{"refused without JSON", func() error {
 			err := diag.New(diag.RequestMalformed, "no")
 			require.NoError(t, h.Refused(t.Context(), engine.ToolSQL, h.subject("ana"), json.RawMessage("{\xff"), err))
@@ -81,6 +87,7 @@ func TestEveryRecordIsComplete(t *testing.T) {
 		}
 		require.Len(t, keys, len(recordKeys), "%s: a field that this test does not know", c.name)
 		require.Equal(t, string(c.outcome), r.Outcome, "%s: %v %s", c.name, err, r.RawError)
+		require.NotContains(t, string(keys["subject"]), "null", c.name)
 		require.True(t, json.Valid(r.Question) && len(r.Question) > 0, c.name)
 		require.NotEmpty(t, r.ID, c.name)
 		require.NotEmpty(t, r.Policy, c.name)

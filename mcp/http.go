@@ -40,8 +40,27 @@ func (s *Server) HTTP(tokens []Token, origins []string) (http.Handler, error) {
 	})
 	bearer := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", protection.Handler(bearer(rememberRequest(stream))))
+	mux.Handle("/mcp", protection.Handler(challenged(bearer(admitted(rememberRequest(stream))))))
 	return mux, nil
+}
+
+// challenge tells a client without a known token how to come with one (RFC 6750).
+const challenge = `Bearer realm="plumbline"`
+
+// challenged puts the challenge on what next refuses; admitted, inside next,
+// takes it away. The SDK sends one only to those who name an OAuth server.
+func challenged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("WWW-Authenticate", challenge)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func admitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Del("WWW-Authenticate")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // verifier compares digests in constant time and looks at every token.

@@ -8,7 +8,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -88,20 +90,27 @@ func (s *Server) subject(req *sdk.CallToolRequest) (policy.Subject, error) {
 }
 
 // handler runs one tool: subject, arguments, engine, answer. A refusal is a tool
-// result with isError, so that the model sees it.
+// result with isError, so that the model sees it. A panic is one too: the SDK
+// calls tools on goroutines of its own, where it would end the process.
 func (s *Server) handler(t tool) sdk.ToolHandler {
-	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, _ error) {
 		ctx, stop := untilClosed(ctx)
 		defer stop()
-		subject, err := s.subject(req)
-		if err != nil {
-			return refusal(err), nil
-		}
 		raw := req.Params.Arguments
 		if len(raw) == 0 {
 			raw = json.RawMessage("{}")
 		}
-		res, err := t.run(ctx, s.asker, subject, raw)
+		subject, err := s.subject(req)
+		defer func() {
+			if p := recover(); p != nil {
+				err := diag.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), diag.BugInternal, "something failed that no rule foresees").WithHint("report it with the time of the call")
+				res = refusal(refuse(ctx, s.asker, t.name, subject, raw, err))
+			}
+		}()
+		if err != nil {
+			return refusal(refuse(ctx, s.asker, t.name, subject, raw, err)), nil
+		}
+		res, err = t.run(ctx, s.asker, subject, raw)
 		if err != nil {
 			return refusal(err), nil
 		}
