@@ -151,3 +151,23 @@ func TestKeptQuestionIsDecidedAgain(t *testing.T) {
 	h.code(diag.PolicyDenied, err)
 	require.Contains(t, err.Error(), "not at night")
 }
+
+// A row rule that reads the clock closes rows to a question whose proof is kept.
+func TestKeptQuestionMeetsARuleOfTheHour(t *testing.T) {
+	root := workspace(t, [3]string{"rego/access.rego", "rows.analyst_tenant if {\n", "rows.analyst_tenant if {\n\ttime.parse_rfc3339_ns(input.now) < 1784138400000000000\n"})
+	now := time.Unix(1784131200, 0)
+	h := house{t: t, root: root, log: t.TempDir() + "/audit.jsonl"}
+	e, err := engine.Open(t.Context(), root, engine.Options{AuditTo: h.log, Temp: t.TempDir(), Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	h.Engine = e
+	for _, want := range []string{"179\n", "179\n", "0\n", "0\n", "179\n"} {
+		switch want {
+		case "0\n":
+			now = time.Unix(1784138500, 0)
+		default:
+			now = time.Unix(1784131200, 0)
+		}
+		require.Equal(t, want, h.rows("ana", "SELECT count(*) FROM customers"))
+	}
+}
