@@ -52,6 +52,9 @@ func normalise(raw json.RawMessage, t reflect.Type, path string) (json.RawMessag
 	case reflect.Struct:
 		return normaliseObject(raw, t, path)
 	case reflect.Slice:
+		if raw[0] == '"' && bytes.ContainsRune(raw, ',') {
+			return nil, malformed(path, `a list, as in ["a", "b"]; one text with a comma could mean either`)
+		}
 		if raw[0] != '[' { // one value where a list is meant
 			raw = slices.Concat(json.RawMessage("["), raw, json.RawMessage("]"))
 		}

@@ -52,6 +52,7 @@ func TestDecodeRefusesAndNamesTheArgument(t *testing.T) {
 		"unknown in a filter":  {`{"metrics":["m"],"filters":[{"field":"a","op":"=","value":"x"}]}`, diag.RequestUnknownArg, "filters.value"},
 		"fraction for a limit": {`{"metrics":["m"],"limit":1.5}`, diag.RequestMalformed, `"limit" must be a whole number`},
 		"object as a value":    {`{"metrics":["m"],"filters":[{"field":"a","op":"=","values":[{"$ne":1}]}]}`, diag.RequestMalformed, "filters.values"},
+		"commas for a list":    {`{"metrics":["m"],"filters":[{"field":"a","op":"in","values":"x,y"}]}`, diag.RequestMalformed, `["a", "b"]`},
 		"number for a text":    {`{"metrics":[1]}`, diag.RequestMalformed, `"metrics" must be a text`},
 	}
 	for name, c := range cases {

@@ -136,7 +136,11 @@ func (e *env) answer(ans *engine.Answer, err error) error {
 		fmt.Fprintln(e.stderr, ans.SQL)
 	}
 	for _, a := range ans.Applied {
-		if a.Origin != "caller" {
+		switch {
+		case a.Origin == "caller":
+		case a.Overridden:
+			fmt.Fprintf(e.stderr, "# %s filter, overridden by yours: %s\n", a.Origin, a.Text)
+		default:
 			fmt.Fprintf(e.stderr, "# %s filter: %s\n", a.Origin, a.Text)
 		}
 	}
