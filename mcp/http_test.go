@@ -54,13 +54,13 @@ func TestDoor(t *testing.T) {
 		{"a version nobody knows", "ana", ask, header("MCP-Protocol-Version", "1999-01-01"), 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			res, body := send(t, post(t, srv.URL, c.who, older, c.body, c.change))
-			require.Equal(t, c.status, res.StatusCode, body)
-			challenge := res.Header.Get("WWW-Authenticate")
+			res := send(t, post(t, srv.URL, c.who, older, c.body, c.change))
+			require.Equal(t, c.status, res.status, res.body)
+			challenge := res.header.Get("WWW-Authenticate")
 			require.Equal(t, c.status == 401, strings.HasPrefix(challenge, "Bearer"), "a challenge stands with 401 and nowhere else: %q", challenge)
 			if c.status != 200 {
-				require.NotContains(t, body, "0123456789abcdef", "no secret comes back")
-				require.NotContains(t, body, "3970")
+				require.NotContains(t, res.body, "0123456789abcdef", "no secret comes back")
+				require.NotContains(t, res.body, "3970")
 			}
 		})
 	}
@@ -84,14 +84,14 @@ func TestTokenDecides(t *testing.T) {
 	ask := sqlArgs("SELECT tenant, count(*) FROM customers GROUP BY tenant ORDER BY tenant")
 	for _, version := range []string{older, newest} {
 		for who, want := range map[string]string{"ana": "acme", "greta": "globex"} {
-			res, body := send(t, post(t, srv.URL, who, version, callBody(version, engine.ToolSQL, ask), func(r *http.Request) {
+			res := send(t, post(t, srv.URL, who, version, callBody(version, engine.ToolSQL, ask), func(r *http.Request) {
 				for _, h := range []string{"X-Subject", "X-Tenant", "X-User", "X-Forwarded-User", "Mcp-Session-Id"} {
 					r.Header.Set(h, "operator")
 				}
 			}))
-			require.Equal(t, 200, res.StatusCode, body)
+			require.Equal(t, 200, res.status, res.body)
 			var r rpc
-			require.NoError(t, json.Unmarshal([]byte(body), &r))
+			require.NoError(t, json.Unmarshal([]byte(res.body), &r))
 			rows := r.Result.table(t).Rows
 			require.Len(t, rows, 1)
 			require.Equal(t, want, rows[0][0])
@@ -121,15 +121,15 @@ func TestMalformedMessages(t *testing.T) {
 		strings.Repeat("[", 100_000), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + strings.Repeat(`{"a":`, 20_000) + `1` + strings.Repeat("}", 20_000) + `}`,
 	} {
 		for _, version := range []string{older, newest} {
-			res, got := send(t, post(t, srv.URL, "ana", version, body, nil))
-			if res.StatusCode == 200 {
+			res := send(t, post(t, srv.URL, "ana", version, body, nil))
+			if res.status == 200 {
 				var r rpc
-				require.NoError(t, json.Unmarshal([]byte(got), &r), "%.80q gave %q", body, got)
-				require.True(t, r.Error != nil || r.Result.IsError, "%.80q gave %q", body, got)
+				require.NoError(t, json.Unmarshal([]byte(res.body), &r), "%.80q gave %q", body, res.body)
+				require.True(t, r.Error != nil || r.Result.IsError, "%.80q gave %q", body, res.body)
 				continue
 			}
-			require.GreaterOrEqual(t, res.StatusCode, 400, "%.80q gave %q", body, got)
-			require.Less(t, res.StatusCode, 500, "%.80q gave %q", body, got)
+			require.GreaterOrEqual(t, res.status, 400, "%.80q gave %q", body, res.body)
+			require.Less(t, res.status, 500, "%.80q gave %q", body, res.body)
 		}
 	}
 	require.False(t, call(t, srv, "ana", engine.ToolSQL, sqlArgs("SELECT count(*) FROM orders")).IsError, "the server goes on")

@@ -149,14 +149,21 @@ func callBody(version, tool, args string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + args + meta + `}}`
 }
 
-func send(t *testing.T, req *http.Request) (*http.Response, string) {
+// reply is an HTTP response that has been read.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func send(t *testing.T, req *http.Request) reply {
 	t.Helper()
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	return res, string(b)
+	return reply{res.StatusCode, res.Header, string(b)}
 }
 
 // rpc is a JSON-RPC response with a tool's result.
@@ -178,11 +185,11 @@ type toolResult struct {
 // call calls a tool over HTTP and gives its result.
 func call(t *testing.T, srv *httptest.Server, who, tool, args string) toolResult {
 	t.Helper()
-	res, body := send(t, post(t, srv.URL, who, older, callBody(older, tool, args), nil))
-	require.Equal(t, http.StatusOK, res.StatusCode, body)
+	res := send(t, post(t, srv.URL, who, older, callBody(older, tool, args), nil))
+	require.Equal(t, http.StatusOK, res.status, res.body)
 	var r rpc
-	require.NoError(t, json.Unmarshal([]byte(body), &r), body)
-	require.Nil(t, r.Error, body)
+	require.NoError(t, json.Unmarshal([]byte(res.body), &r), res.body)
+	require.Nil(t, r.Error, res.body)
 	return r.Result
 }
 

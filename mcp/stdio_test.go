@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func TestStdio(t *testing.T) {
 	require.Equal(t, string(diag.RequestUnknownArg), c.hear(8).Result.refusals(t)[0].Code)
 	require.NoError(t, c.in.Close())
 	err := c.ends()
-	require.True(t, err == nil || err == io.EOF, "%v", err)
+	require.True(t, err == nil || errors.Is(err, io.EOF), "%v", err)
 }
 
 func TestStdioNeedsASubject(t *testing.T) {
