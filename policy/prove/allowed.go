@@ -54,4 +54,6 @@ var boundNames = set(
 	"list_value", "struct_pack", "row", "array_value", "map", "unpivot_list",
 	"struct_extract", "struct_extract_at", "list_extract", "array_extract", "array_slice", "list_slice", "map_extract", "map_extract_value",
 	"list_contains", "list_aggr", "error",
+	"current_date", "get_current_time", "current_localtime", "current_localtimestamp", // words of the clock
+	"normalized_interval", // keys that are intervals
 )

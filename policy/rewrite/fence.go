@@ -105,7 +105,7 @@ func (w *writer) columns() (stored []*semantic.Field, computed map[string]string
 			computed[c.Key()] = semantic.Quote(string(dim.Field))
 			reads = append(reads, dim.Field)
 		default:
-			computed[c.Key()] = dim.Expr
+			computed[c.Key()] = closed(dim.Expr)
 			reads = append(reads, dim.Reads...)
 		}
 	}
@@ -115,6 +115,14 @@ func (w *writer) columns() (stored []*semantic.Field, computed map[string]string
 		}
 	}
 	return stored, computed, nil
+}
+
+// closed ends an expression so that a comment in it cannot swallow what follows.
+func closed(expr string) string {
+	if strings.Contains(expr, "--") {
+		return expr + "\n"
+	}
+	return expr
 }
 
 // stored writes the part of a fence that reads storage: rule first, on raw

@@ -229,3 +229,14 @@ func TestManyReferences(t *testing.T) {
 	// orders 10 and 11 are seen; ten sub-queries count both, one counts one.
 	require.Equal(t, []string{"21", "21", "21", "21"}, db.Rows(t, r.Text))
 }
+
+// A comment at the end of the model's expression swallows nothing behind it.
+func TestCommentInAnExpression(t *testing.T) {
+	db := open(t)
+	r, err := apply(t, db, "SELECT big_region FROM customers", people()["analyst"], func(b *resolve.Bound) {
+		b.Refs[0].Columns = []semantic.Name{"big_region"}
+		b.Refs[0].Entity.Dimension("big_region").Expr += " -- two groups"
+	})
+	require.NoError(t, err)
+	require.Contains(t, r.Text, "-- two groups\n)")
+}
