@@ -104,16 +104,18 @@ func (r *treeReader) selectNode(s *sqlast.SelectNode, scope names) {
 // the PIVOT statement, and over rows that come from no entity. Every other star
 // was spelled out by the rewrite.
 func pivoted(e sqlast.Expr, from sqlast.TableRef) bool {
-	s, ok := e.(*sqlast.Star)
-	if !ok || s.Relation != "" || s.Columns || s.Expr != nil ||
-		len(s.Exclude)+len(s.QualifiedExclude)+len(s.Replace)+len(s.Rename) > 0 {
-		return false
-	}
 	switch from.(type) {
 	case *sqlast.PivotRef, *sqlast.TableFunction, *sqlast.ValuesRef:
-		return true
+		return plainStar(e)
 	}
 	return false
+}
+
+// plainStar recognises a star without a qualifier and without changes.
+func plainStar(e sqlast.Expr) bool {
+	s, ok := e.(*sqlast.Star)
+	return ok && s.Relation == "" && !s.Columns && s.Expr == nil &&
+		len(s.Exclude)+len(s.QualifiedExclude)+len(s.Replace)+len(s.Rename) == 0
 }
 
 func (r *treeReader) modifiers(list []sqlast.Modifier, scope names) {
@@ -121,6 +123,9 @@ func (r *treeReader) modifiers(list []sqlast.Modifier, scope names) {
 		switch m := m.(type) {
 		case *sqlast.OrderBy:
 			r.nodes["ORDER_MODIFIER"] = true
+			if len(m.Orders) == 1 && plainStar(m.Orders[0].Expr) {
+				continue // ORDER BY ALL: the select list, which is read above
+			}
 			r.orders(m.Orders, scope)
 		case *sqlast.Limit:
 			r.nodes["LIMIT_MODIFIER"] = true
