@@ -106,15 +106,17 @@ func (r *treeReader) selectNode(s *sqlast.SelectNode, scope names) {
 func pivoted(e sqlast.Expr, from sqlast.TableRef) bool {
 	switch from.(type) {
 	case *sqlast.PivotRef, *sqlast.TableFunction, *sqlast.ValuesRef:
-		return plainStar(e)
+		s, ok := plainStar(e)
+		return ok && !s.Columns
 	}
 	return false
 }
 
-// plainStar recognises a star without a qualifier and without changes.
-func plainStar(e sqlast.Expr) bool {
+// plainStar recognises a star without a qualifier and without changes; DuckDB
+// writes the ALL of ORDER BY ALL as one that is marked as COLUMNS.
+func plainStar(e sqlast.Expr) (*sqlast.Star, bool) {
 	s, ok := e.(*sqlast.Star)
-	return ok && s.Relation == "" && !s.Columns && s.Expr == nil &&
+	return s, ok && s.Relation == "" && s.Expr == nil &&
 		len(s.Exclude)+len(s.QualifiedExclude)+len(s.Replace)+len(s.Rename) == 0
 }
 
@@ -123,8 +125,10 @@ func (r *treeReader) modifiers(list []sqlast.Modifier, scope names) {
 		switch m := m.(type) {
 		case *sqlast.OrderBy:
 			r.nodes["ORDER_MODIFIER"] = true
-			if len(m.Orders) == 1 && plainStar(m.Orders[0].Expr) {
-				continue // ORDER BY ALL: the select list, which is read above
+			if len(m.Orders) == 1 {
+				if _, all := plainStar(m.Orders[0].Expr); all {
+					continue // ORDER BY ALL: the select list, which is read above
+				}
 			}
 			r.orders(m.Orders, scope)
 		case *sqlast.Limit:
