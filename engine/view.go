@@ -45,9 +45,12 @@ func (v *view) Entity(n semantic.Name) (*resolve.Visible, error) {
 		v.seen[key] = nil
 		return nil, nil
 	}
-	vis := &resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(access.Columns))}
+	vis := &resolve.Visible{Entity: e, Fields: make(map[string]semantic.Visibility, len(access.Columns)), Masked: map[string]bool{}, SelectOnly: map[string]bool{}}
 	for k, c := range access.Columns {
 		vis.Fields[k] = c.Class
+		if c.Mask != nil {
+			vis.Masked[k], vis.SelectOnly[k] = true, !c.Mask.Filterable
+		}
 	}
 	v.seen[key] = vis
 	return vis, nil

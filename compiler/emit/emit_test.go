@@ -26,7 +26,8 @@ import (
 //	sql [flags]       shows its text, the model's ranges in «», and what was applied
 //	list [flags]      shows what list_metrics would
 //
-// Flags: hide=(entity, entity.field), complete: the subject sees all rows, limit=N: the server's own limit.
+// Flags: hide=(entity, entity.field), mask=(entity.field), select_only=(entity.field): masked
+// and only to be selected, complete: the subject sees all rows, limit=N: the server's own limit.
 func TestGoldens(t *testing.T) {
 	for _, dir := range []string{"testdata/questions", "testdata/traps"} {
 		datadriven.Walk(t, dir, func(t *testing.T, path string) {
@@ -72,11 +73,16 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 func (w *world) view(d *datadriven.TestData) view {
-	v := view{w.catalog, map[string]bool{}}
+	v := view{w.catalog, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for _, arg := range d.CmdArgs {
-		if arg.Key == "hide" {
-			for _, name := range arg.Vals {
+		for _, name := range arg.Vals {
+			switch arg.Key {
+			case "hide":
 				v.hidden[name] = true
+			case "mask":
+				v.masked[name] = true
+			case "select_only":
+				v.masked[name], v.selectOnly[name] = true, true
 			}
 		}
 	}

@@ -14,9 +14,10 @@ import (
 )
 
 // view shows a whole catalog except what hidden names: entity or entity.field.
+// masked and selectOnly name fields: entity.field.
 type view struct {
-	catalog *semantic.Catalog
-	hidden  map[string]bool
+	catalog                    *semantic.Catalog
+	hidden, masked, selectOnly map[string]bool
 }
 
 func (v view) Entity(n semantic.Name) (*resolve.Visible, error) {
@@ -24,8 +25,10 @@ func (v view) Entity(n semantic.Name) (*resolve.Visible, error) {
 	if e == nil || v.hidden[e.Name.Key()] {
 		return nil, nil
 	}
-	vis := &resolve.Visible{Entity: e, Fields: map[string]semantic.Visibility{}}
+	vis := &resolve.Visible{Entity: e, Fields: map[string]semantic.Visibility{}, Masked: map[string]bool{}, SelectOnly: map[string]bool{}}
 	for _, f := range e.Fields {
+		key := e.Name.Key() + "." + f.Name.Key()
+		vis.Masked[f.Name.Key()], vis.SelectOnly[f.Name.Key()] = v.masked[key], v.selectOnly[key]
 		if !v.hidden[e.Name.Key()+"."+f.Name.Key()] {
 			vis.Fields[f.Name.Key()] = f.Visibility
 		}

@@ -97,8 +97,7 @@ func (b *builder) metrics() {
 	for _, name := range b.q.Metrics {
 		m := b.metric(semantic.Name(name))
 		if m == nil {
-			b.refuse(diag.New(diag.MetricUnknown, "no metric %q", name).Suggest(nearest(name, b.metricNames())...).
-				WithHint("list_metrics lists the metrics"))
+			b.refuse(b.unknownMetric(name))
 			continue
 		}
 		if slices.Contains(b.asked, m) {

@@ -20,6 +20,9 @@
 //     of it, or where a filter of the caller drops the NULL rows anyway.
 //   - The model's filters on a joined entity stand in ON, as a row rule would: its
 //     rows go, the fact's rows stay and count under NULL.
+//   - A masked field is read by nothing but a plain dimension: not by a join, a
+//     measure, a filter of the model or a computed dimension. What reads one is
+//     refused and not listed (docs/decisions/0022).
 //   - An entity that requires a filter the subject may not write, or whose filters
 //     read what the subject has not, is answered as missing.
 //   - != and not_in keep rows without a value; a null inside a list is meant.

@@ -40,7 +40,7 @@ func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressio
 	dimensions := map[string][]ListedDimension{} // metrics of the same facts share them
 	var out []Listing
 	for _, m := range catalog.Metrics {
-		if !s.answerable(m, nil) {
+		if !s.answerable(m, nil) || s.maskOf(m) != "" {
 			continue
 		}
 		facts := s.facts(m)

@@ -41,8 +41,19 @@ func (s *scope) follow(from *resolve.Visible, r *semantic.Relationship) *resolve
 	return s.usable(from, r)
 }
 
-// usable gives the other entity of a relationship whose two sides the subject has.
+// usable gives the other entity of a relationship whose two sides the subject has
+// unmasked. Masks are equal where values are not, or differ where they are equal:
+// a join over them would multiply or lose rows.
 func (s *scope) usable(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
+	to := s.joined(from, r)
+	if to == nil || maskedKey(from, r, to) != "" {
+		return nil
+	}
+	return to
+}
+
+// joined gives the other entity of a relationship whose two sides the subject has, masked or not.
+func (s *scope) joined(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
 	to := s.entity(r.To)
 	if to == nil {
 		return nil
@@ -53,6 +64,49 @@ func (s *scope) usable(from *resolve.Visible, r *semantic.Relationship) *resolve
 		}
 	}
 	return to
+}
+
+// maskedKey names a masked key of a relationship, "" when there is none.
+func maskedKey(from *resolve.Visible, r *semantic.Relationship, to *resolve.Visible) string {
+	for _, pair := range r.On {
+		switch {
+		case from.Masked[pair.From.Key()]:
+			return naming(from, pair.From)
+		case to.Masked[pair.To.Key()]:
+			return naming(to, pair.To)
+		}
+	}
+	return ""
+}
+
+// behindMask names the masked key that parts a fact from the owners of a
+// dimension, "" when no to-one path leads there at all. For errors only.
+func (s *scope) behindMask(fact *resolve.Visible, owners []*resolve.Visible) string {
+	type step struct {
+		at     *resolve.Visible
+		masked string
+	}
+	seen := map[string]bool{fact.Entity.Name.Key(): true}
+	queue := []step{{at: fact}}
+	for len(queue) > 0 {
+		now := queue[0]
+		queue = queue[1:]
+		if now.masked != "" && slices.Contains(owners, now.at) {
+			return now.masked
+		}
+		for _, r := range now.at.Entity.Relationships {
+			if r.Kind != semantic.ManyToOne && r.Kind != semantic.OneToOne {
+				continue
+			}
+			to := s.joined(now.at, r)
+			if to == nil || seen[to.Entity.Name.Key()] {
+				continue
+			}
+			seen[to.Entity.Name.Key()] = true
+			queue = append(queue, step{to, or(now.masked, maskedKey(now.at, r, to))})
+		}
+	}
+	return ""
 }
 
 // reach gives every path from a fact that meets no entity twice, the nearest
@@ -203,6 +257,14 @@ func (s *scope) lookup(fact *resolve.Visible, spelling, asked string, least sema
 func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least semantic.Visibility) *diag.Error {
 	reach := s.reachable(fact, least)
 	owners := s.owners(spelling)
+	if masked := s.maskedPlace(fact, spelling); masked != "" {
+		return diag.New(diag.PolicyColumn, "%q may not be grouped or filtered by: it reads %s, which is masked for you", spelling, masked).
+			WithHint("%s has %s", asked, listed(reach))
+	}
+	if key := s.maskedRole(fact, spelling); key != "" {
+		return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q for you", asked, spelling).
+			WithHint("its join key %s is masked for you; %s has %s", key, asked, listed(reach))
+	}
 	if len(owners) == 0 {
 		near := nearest(spelling, reach)
 		if _, name := splitLast(spelling); len(near) == 0 {
@@ -215,11 +277,74 @@ func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least se
 	if metrics := s.metricsBy(spelling); len(metrics) > 0 {
 		hint += "; " + spelling + " goes with " + listed(metrics)
 	}
+	if key := s.behindMask(fact, owners); key != "" {
+		return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q for you", asked, spelling).
+			WithHint("its join key %s is masked for you; %s", key, hint)
+	}
 	if s.connected(fact, owners) {
 		return diag.New(diag.MetricFanOut, "metric %q cannot be split by %q: that lies behind a to-many relationship, so its rows would count several times", asked, spelling).
 			WithHint("%s", hint)
 	}
 	return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q", asked, spelling).WithHint("%s", hint)
+}
+
+// maskedPlace names the field whose mask closes a dimension that a fact would
+// reach under the spelling. For errors only.
+func (s *scope) maskedPlace(fact *resolve.Visible, spelling string) string {
+	qualifier, name := splitLast(spelling)
+	paths := s.reach(fact)
+	if p, ok := s.rolePath(fact, qualifier); ok && qualifier != "" {
+		paths = []path{p}
+		qualifier = ""
+	}
+	for _, p := range paths {
+		if qualifier != "" && semantic.Name(qualifier).Key() != p.to.Entity.Name.Key() {
+			continue
+		}
+		d := p.to.Entity.Dimension(semantic.Name(name))
+		if d == nil || d.Visibility < semantic.FilterOnly {
+			continue
+		}
+		if f := s.maskCloses(p.to, d); f != "" && s.allPresent(p.to, d) {
+			return naming(p.to, f)
+		}
+	}
+	return ""
+}
+
+// maskedRole names the first masked key on a spelled role path. For errors only.
+func (s *scope) maskedRole(fact *resolve.Visible, spelling string) string {
+	roles := strings.Split(spelling, ".")
+	roles = roles[:len(roles)-1]
+	if len(roles) > 1 && semantic.Name(roles[0]).Key() == fact.Entity.Name.Key() {
+		roles = roles[1:]
+	}
+	at := fact
+	for _, role := range roles {
+		i := slices.IndexFunc(at.Entity.Relationships, func(r *semantic.Relationship) bool {
+			return r.Name.Key() == semantic.Name(role).Key()
+		})
+		if i < 0 {
+			return ""
+		}
+		r := at.Entity.Relationships[i]
+		to := s.joined(at, r)
+		if to == nil {
+			return ""
+		}
+		if key := maskedKey(at, r, to); key != "" {
+			return key
+		}
+		at = to
+	}
+	return ""
+}
+
+// allPresent reports that a caller may know of every field that a dimension reads.
+func (s *scope) allPresent(vis *resolve.Visible, d *semantic.Dimension) bool {
+	return !slices.ContainsFunc(s.reads(vis.Entity, d), func(f semantic.Name) bool {
+		return vis.Fields[f.Key()] < semantic.FilterOnly
+	})
 }
 
 // owners are the visible entities that have the spelled dimension. It looks at
@@ -241,7 +366,7 @@ func (s *scope) owners(spelling string) []*resolve.Visible {
 func (s *scope) metricsBy(spelling string) []string {
 	var out []string
 	for _, m := range s.catalog.Metrics {
-		if !s.answerable(m, nil) {
+		if !s.answerable(m, nil) || s.maskOf(m) != "" {
 			continue
 		}
 		if !slices.ContainsFunc(s.facts(m), func(f *resolve.Visible) bool { return len(s.places(f, spelling)) != 1 }) {

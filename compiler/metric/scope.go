@@ -19,12 +19,13 @@ type scope struct {
 	catalog  *semantic.Catalog
 	exprs    *resolve.Expressions
 	entities map[string]*resolve.Visible
+	closed   map[string]string // entities that a mask closes, and the masked field
 	paths    map[string][]path
 	failure  error
 }
 
 func newScope(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) *scope {
-	return &scope{view: view, catalog: catalog, exprs: exprs, entities: map[string]*resolve.Visible{}, paths: map[string][]path{}}
+	return &scope{view: view, catalog: catalog, exprs: exprs, entities: map[string]*resolve.Visible{}, closed: map[string]string{}, paths: map[string][]path{}}
 }
 
 func (s *scope) fail(err error) {
@@ -34,8 +35,8 @@ func (s *scope) fail(err error) {
 }
 
 // entity gives a visible entity that can be asked, nil otherwise: its own fixed
-// and default filters read only what the subject has, and the subject may filter
-// by what it requires.
+// and default filters read only what the subject has unmasked, and the subject
+// may filter by what it requires.
 func (s *scope) entity(n semantic.Name) *resolve.Visible {
 	if vis, ok := s.entities[n.Key()]; ok {
 		return vis
@@ -53,8 +54,41 @@ func (s *scope) entity(n semantic.Name) *resolve.Visible {
 	}) {
 		vis = nil
 	}
+	if vis != nil {
+		if masked := s.filterMask(vis); masked != "" {
+			s.closed[n.Key()] = naming(vis, masked)
+			vis = nil
+		}
+	}
 	s.entities[n.Key()] = vis
 	return vis
+}
+
+// filterMask names a masked field that keeps an entity's own filters from their
+// meaning, "" when there is none.
+func (s *scope) filterMask(vis *resolve.Visible) semantic.Name {
+	for _, f := range vis.Entity.Filters {
+		if f.Kind == semantic.RequiredFilter && vis.SelectOnly[f.Field.Key()] {
+			return f.Field
+		}
+		if masked := s.maskedIn(vis, f.Expr); masked != "" {
+			return masked
+		}
+	}
+	return ""
+}
+
+// closedBy names the masked field that closes an entity of a metric; "" when none does.
+func (s *scope) closedBy(m *semantic.Metric, above ...*semantic.Metric) string {
+	if m == nil || slices.Contains(above, m) {
+		return ""
+	}
+	if m.Kind == semantic.RatioMetric {
+		above = append(above, m)
+		return or(s.closedBy(s.catalog.Metric(m.Numerator), above...), s.closedBy(s.catalog.Metric(m.Denominator), above...))
+	}
+	s.entity(m.Entity)
+	return s.closed[m.Entity.Key()]
 }
 
 // columns gives the column references of a model expression.
@@ -84,13 +118,74 @@ func present(vis *resolve.Visible, field semantic.Name) bool {
 	return ok
 }
 
-// metric gives a metric whose measures read only fields the subject has; nil otherwise.
+// maskedIn names a masked field that an expression reads, "" when it reads none.
+// A number made from masks looks like any other number and is wrong.
+func (s *scope) maskedIn(vis *resolve.Visible, expr string) semantic.Name {
+	if expr == "" {
+		return ""
+	}
+	for _, p := range s.columns(vis.Entity, expr) {
+		if vis.Masked[p.Column.Key()] {
+			return p.Column
+		}
+	}
+	return ""
+}
+
+// naming names a field for a refusal. What callers may use in no clause is not named.
+func naming(vis *resolve.Visible, field semantic.Name) string {
+	if vis.Fields[field.Key()] == semantic.Private {
+		return "a field of " + string(vis.Entity.Name)
+	}
+	return string(vis.Entity.Name) + "." + string(field)
+}
+
+// maskOf names the masked field that keeps a metric from its true number; ""
+// when there is none. A count of rows reads no field.
+func (s *scope) maskOf(m *semantic.Metric) string {
+	if m.Kind == semantic.RatioMetric {
+		return or(s.maskOf(s.catalog.Metric(m.Numerator)), s.maskOf(s.catalog.Metric(m.Denominator)))
+	}
+	vis := s.entity(m.Entity)
+	measure := vis.Entity.Measure(m.Measure)
+	masked := semantic.Name("")
+	if vis.Masked[measure.Field.Key()] {
+		masked = measure.Field
+	}
+	for _, expr := range []string{measure.Expr, measure.Filter, m.Filter} {
+		if masked == "" {
+			masked = s.maskedIn(vis, expr)
+		}
+	}
+	if masked == "" {
+		return ""
+	}
+	return naming(vis, masked)
+}
+
+// metric gives a metric whose measures read only fields the subject has, none of
+// them masked; nil otherwise.
 func (s *scope) metric(n semantic.Name) *semantic.Metric {
 	m := s.catalog.Metric(n)
-	if m == nil || !s.answerable(m, nil) {
+	if m == nil || !s.answerable(m, nil) || s.maskOf(m) != "" {
 		return nil
 	}
 	return m
+}
+
+// unknownMetric says why there is no such metric for the subject.
+func (s *scope) unknownMetric(name string) *diag.Error {
+	m := s.catalog.Metric(semantic.Name(name))
+	if masked := s.closedBy(m); masked != "" {
+		return diag.New(diag.PolicyColumn, "metric %q is filtered by %s, which is masked for you, so its number would be wrong", name, masked).
+			WithHint("list_metrics lists what you may ask")
+	}
+	if m != nil && s.answerable(m, nil) {
+		return diag.New(diag.PolicyColumn, "metric %q reads %s, which is masked for you, so its number would be wrong", name, s.maskOf(m)).
+			WithHint("list_metrics lists what you may ask")
+	}
+	return diag.New(diag.MetricUnknown, "no metric %q", name).Suggest(nearest(name, s.metricNames())...).
+		WithHint("list_metrics lists the metrics")
 }
 
 func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
@@ -151,9 +246,12 @@ func (s *scope) facts(m *semantic.Metric) []*resolve.Visible {
 }
 
 // class gives how a caller may use a dimension. Dimensions that can be neither
-// grouped nor filtered do not exist for callers.
+// grouped nor filtered do not exist for callers, and neither do those that a mask closes.
 func (s *scope) class(vis *resolve.Visible, d *semantic.Dimension) (semantic.Visibility, bool) {
 	out := d.Visibility
+	if s.maskCloses(vis, d) != "" {
+		return 0, false
+	}
 	for _, f := range s.reads(vis.Entity, d) {
 		c, ok := vis.Fields[f.Key()]
 		if !ok {
@@ -162,6 +260,18 @@ func (s *scope) class(vis *resolve.Visible, d *semantic.Dimension) (semantic.Vis
 		out = min(out, c)
 	}
 	return out, out >= semantic.FilterOnly
+}
+
+// maskCloses names the field whose mask closes a dimension: a mask that may only
+// be selected, or any mask below an expression, which would compute from it.
+func (s *scope) maskCloses(vis *resolve.Visible, d *semantic.Dimension) semantic.Name {
+	if d.Expr != "" {
+		return s.maskedIn(vis, d.Expr)
+	}
+	if vis.SelectOnly[d.Field.Key()] {
+		return d.Field
+	}
+	return ""
 }
 
 // reads gives the fields that a dimension reads.
@@ -217,7 +327,7 @@ func nearest(name string, among []string) []string {
 func (s *scope) metricNames() []string {
 	var out []string
 	for _, m := range s.catalog.Metrics {
-		if s.answerable(m, nil) {
+		if s.answerable(m, nil) && s.maskOf(m) == "" {
 			out = append(out, string(m.Name))
 		}
 	}

@@ -21,6 +21,10 @@ type Visible struct {
 	// Fields maps a field's key to its class for this subject; an absent field
 	// is hidden. Private fields are present: only model text may read them.
 	Fields map[string]semantic.Visibility
+	// Masked holds the keys of the fields that this subject sees masked only.
+	Masked map[string]bool
+	// SelectOnly are those of Masked whose mask may be selected and nothing else.
+	SelectOnly map[string]bool
 }
 
 // Class gives the class of a column (field or dimension) for callers. A computed
