@@ -50,12 +50,11 @@ func (b *builder) having(f Filter, i int) {
 	case f.Grain != "":
 		b.refuse(diag.New(diag.MetricGrain, "a grain belongs to a time dimension, and %q is a metric", f.Field).WithHint("leave the grain out"))
 		return
-	case m.Type == "" || m.Type.Kind() == semantic.KindNumber:
-		of.typ = "double" // a count may be compared with 2.5
 	case m.Type == "date":
 		of.time = &Bucket{Type: "date", Stored: utc, Shown: utc}
 	case m.Type.Kind() == semantic.KindTime:
-		b.refuse(diag.New(diag.UnsupportedAsk, "metric %q is a time of day and cannot be filtered by", f.Field))
+		b.refuse(diag.New(diag.UnsupportedAsk, "metric %q is a %s, and such metrics cannot be filtered by", f.Field, m.Type).
+			WithHint("filter by a time dimension, or ask without the filter"))
 		return
 	}
 	t, err := test(of, f)

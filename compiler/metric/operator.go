@@ -33,9 +33,9 @@ func operator(written string) (string, bool) {
 // operandType is what a filter's values must fit.
 type operandType struct {
 	name   string
-	typ    semantic.Type
-	metric bool
-	time   *Bucket // for times; a Grain in it means that buckets are compared
+	typ    semantic.Type // "" is a number of a type that only the engine knows
+	metric bool          // a whole metric may be compared with 2.5
+	time   *Bucket       // for times; a Grain in it means that buckets are compared
 }
 
 // test turns a filter into a test of its operand.
@@ -61,7 +61,7 @@ func test(of operandType, f Filter) (Test, *diag.Error) {
 	case "between":
 		return All{values[0].from(), values[1].upTo()}, nil
 	case "<":
-		return Compare{"<", values[0].first}, nil
+		return values[0].below(), nil
 	case "<=":
 		return values[0].upTo(), nil
 	case ">":
@@ -100,10 +100,26 @@ func counts(name, op string, values []any) *diag.Error {
 }
 
 // bounds is one value as literals: first, and, where the value is a whole day
-// of a finer column, next: the first moment that is past it.
-type bounds struct{ first, next string }
+// of a finer column, next: the first moment that is past it. A value between two
+// neighbours of its type has the lower one as first.
+type bounds struct {
+	first, next string
+	between     bool
+}
 
-func (v bounds) from() Test { return Compare{">=", v.first} }
+func (v bounds) from() Test {
+	if v.between {
+		return Compare{">", v.first}
+	}
+	return Compare{">=", v.first}
+}
+
+func (v bounds) below() Test {
+	if v.between {
+		return Compare{"<=", v.first}
+	}
+	return Compare{"<", v.first}
+}
 
 func (v bounds) upTo() Test {
 	if v.next != "" {
@@ -189,6 +205,10 @@ func (of operandType) operands(op string, values []any) (out []bounds, null bool
 		if err != nil {
 			return nil, false, err
 		}
+		if b.between && slices.Contains([]string{"=", "!=", "in", "not_in"}, op) {
+			return nil, false, diag.New(diag.MetricFilter, "a number given for %q has more decimals than it, so it equals none", of.name).
+				WithHint("%q is %s; for ranges use <, <=, >, >= or between", of.name, of.typ)
+		}
 		if !slices.Contains(out, b) {
 			out = append(out, b)
 		}
@@ -204,7 +224,7 @@ func (of operandType) operands(op string, values []any) (out []bounds, null bool
 
 // accepts checks that an operator makes sense for a type.
 func (of operandType) accepts(op string) *diag.Error {
-	kind := of.typ.Kind()
+	kind := of.kind()
 	fits := true
 	switch op {
 	case "contains", "starts_with", "ends_with":
@@ -218,20 +238,20 @@ func (of operandType) accepts(op string) *diag.Error {
 	if fits {
 		return nil
 	}
-	return diag.New(diag.MetricFilter, "%q is %s, which %s does not fit", of.name, of.typ, op)
+	return diag.New(diag.MetricFilter, "%q is %s, which %s does not fit", of.name, or(string(of.typ), "a number"), op)
 }
 
 func (of operandType) bounds(value any) (bounds, *diag.Error) {
 	if of.time == nil {
-		sql, expected := literal(of.typ, value)
+		b, expected := of.value(value)
 		if expected != "" {
 			err := diag.New(diag.MetricFilter, "%q is compared with %s", of.name, expected)
-			if !of.metric {
+			if of.typ != "" {
 				err = err.WithHint("%q is %s", of.name, of.typ)
 			}
 			return bounds{}, err
 		}
-		return bounds{first: sql}, nil
+		return b, nil
 	}
 	text, ok := value.(string)
 	if !ok {
@@ -249,6 +269,31 @@ func (of operandType) bounds(value any) (bounds, *diag.Error) {
 		out.next = must(of.time.literal(m.nextDay()))
 	}
 	return out, nil
+}
+
+// value reads a value that is not a time.
+func (of operandType) value(value any) (b bounds, expected string) {
+	if of.kind() != semantic.KindNumber {
+		b.first, expected = literal(of.typ, value)
+		return b, expected
+	}
+	number, expected := digitsOf(value)
+	if expected != "" {
+		return b, expected
+	}
+	if whole(of.typ) && !of.metric && strings.Contains(number, ".") {
+		return b, "a whole number"
+	}
+	f, expected := fit(of.typ, number)
+	return bounds{first: f.sql, between: f.between}, expected
+}
+
+// kind is the kind of the type; a type that only the engine knows is a number.
+func (of operandType) kind() semantic.Kind {
+	if of.typ == "" {
+		return semantic.KindNumber
+	}
+	return of.typ.Kind()
 }
 
 // bucketBounds reads a bucket's first day.

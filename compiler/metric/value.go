@@ -2,6 +2,7 @@ package metric
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -26,11 +27,12 @@ func literal(t semantic.Type, value any) (sql, expected string) {
 	switch t.Kind() {
 	case semantic.KindText:
 		return textLiteral(t, value)
-	case semantic.KindNumber:
-		return numberLiteral(t, value)
 	case semantic.KindBoolean:
-		if b, ok := value.(bool); ok {
-			return strings.ToUpper(strconv.FormatBool(b)), ""
+		switch value {
+		case true, "true":
+			return "TRUE", ""
+		case false, "false":
+			return "FALSE", ""
 		}
 		return "", "true or false"
 	}
@@ -54,10 +56,10 @@ func textLiteral(t semantic.Type, value any) (sql, expected string) {
 	return semantic.QuoteText(s), ""
 }
 
-// numberLiteral keeps the digits as they were sent. Text is taken for numbers
-// of 16 digits and more only: answers give those as text, so callers send them back so.
-func numberLiteral(t semantic.Type, value any) (sql, expected string) {
-	expected = "a number"
+// digitsOf keeps the digits of a number as they were sent, without an exponent.
+// Text that is a number and nothing else is one: answers give long numbers as
+// text, and callers send numbers so.
+func digitsOf(value any) (number, expected string) {
 	s := ""
 	switch v := value.(type) {
 	case json.Number:
@@ -69,28 +71,80 @@ func numberLiteral(t semantic.Type, value any) (sql, expected string) {
 	case float64:
 		s = strconv.FormatFloat(v, 'f', -1, 64)
 	case string:
-		if digits(v) < 16 {
-			return "", expected
+		if !plainNumber.MatchString(v) && !exponent.MatchString(v) {
+			return "", "a number"
 		}
 		s = v
 	default:
-		return "", expected
+		return "", "a number"
 	}
 	if exponent.MatchString(s) {
 		r, ok := new(big.Rat).SetString(s)
-		if !ok || !r.IsInt() {
-			return "", "a number in plain digits"
+		if !ok {
+			return "", "a number"
 		}
-		s = r.Num().String()
+		decimals, _ := r.FloatPrec() // a power of ten divides: always exact
+		s = r.FloatString(decimals)
 	}
-	if !plainNumber.MatchString(s) || digits(s) > 38 {
+	if !plainNumber.MatchString(s) || digits(s) > maxDigits {
 		return "", "a number of at most 38 digits"
-	}
-	if whole(t) && strings.Contains(s, ".") {
-		return "", "a whole number"
 	}
 	return s, ""
 }
+
+// maxDigits is the width of the engine's widest exact number.
+const maxDigits = 38
+
+// fitted is a number as a literal. Between says that it lies between two
+// neighbouring values of the type, and that the literal is the lower one.
+type fitted struct {
+	sql     string
+	between bool
+}
+
+// fit writes a number so that comparing it with a column of the type is exact and
+// never overflows: the engine brings both sides to one type, which must not take
+// more than 38 digits.
+func fit(t semantic.Type, number string) (out fitted, expected string) {
+	before, after, _ := strings.Cut(strings.TrimPrefix(number, "-"), ".")
+	before, after = strings.TrimLeft(before, "0"), strings.TrimRight(after, "0")
+	width, scale, exact := precision(t)
+	switch {
+	case t == "" && len(after) > maxDecimals:
+		return fitted{}, "a number of at most " + strconv.Itoa(maxDecimals) + " decimals"
+	case !exact || max(len(before), width-scale)+max(len(after), scale) <= maxDigits:
+		return fitted{sql: number}, ""
+	case len(before) > width-scale:
+		return fitted{}, "a number that fits " + string(t)
+	}
+	return fitted{floor(number, scale), true}, ""
+}
+
+// maxDecimals bounds the decimals of a number that is compared with a type only the engine knows.
+const maxDecimals = 18
+
+// floor gives the largest number of that many decimals that is not above n.
+func floor(n string, scale int) string {
+	r, ok := new(big.Rat).SetString(n)
+	if !ok {
+		return n
+	}
+	unit := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil))
+	scaled := r.Mul(r, unit)
+	whole := new(big.Int).Div(scaled.Num(), scaled.Denom()) // rounds down, since Denom is positive
+	return new(big.Rat).Quo(new(big.Rat).SetInt(whole), unit).FloatString(scale)
+}
+
+// precision gives the digits of an exact type, and how many of them are decimals.
+func precision(t semantic.Type) (width, scale int, exact bool) {
+	if w, ok := wholeWidth[t]; ok {
+		return w, 0, true
+	}
+	_, err := fmt.Sscanf(string(t), "decimal(%d,%d)", &width, &scale)
+	return width, scale, err == nil
+}
+
+var wholeWidth = map[semantic.Type]int{"tinyint": 3, "smallint": 5, "integer": 10, "bigint": 19, "hugeint": maxDigits}
 
 func digits(s string) int {
 	n := 0
@@ -104,9 +158,6 @@ func digits(s string) int {
 
 // whole reports whether a type holds whole numbers only.
 func whole(t semantic.Type) bool {
-	switch t {
-	case "tinyint", "smallint", "integer", "bigint", "hugeint":
-		return true
-	}
-	return false
+	_, ok := wholeWidth[t]
+	return ok
 }
