@@ -59,7 +59,8 @@ type Answer struct {
 // Applied is one filter that was in force. Row rules of the policy are named as
 // present, never spelled out.
 type Applied struct {
-	Origin     string `json:"origin"` // caller, fixed, default, required, policy
+	Origin     string `json:"origin"`           // caller, fixed, default, required, policy
+	Entity     string `json:"entity,omitempty"` // whose rows it filters; "" for filters on metrics and metric_time
 	Text       string `json:"text"`
 	Overridden bool   `json:"overridden,omitempty"`
 }

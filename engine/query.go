@@ -212,7 +212,11 @@ func (q *query) applied() []Applied {
 	out := []Applied{}
 	if q.plan != nil {
 		for _, a := range q.plan.Applied {
-			out = append(out, Applied{Origin: string(a.Origin), Text: a.Text, Overridden: a.Overridden})
+			text := a.Text
+			if a.Origin != metric.OfCaller && (len(q.plan.Legs) > 1 || a.Entity != q.plan.Legs[0].Tables[0].Entity.Name) {
+				text = string(a.Entity) + ": " + text // not the only fact's: say whose it is
+			}
+			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})
 		}
 	}
 	seen := map[string]bool{}
@@ -220,7 +224,7 @@ func (q *query) applied() []Applied {
 		key := r.Entity.Name.Key()
 		if d := q.decision.Entities[key]; d.Rows.Truth != policy.Always && !seen[key] {
 			seen[key] = true
-			out = append(out, Applied{Origin: "policy", Text: fmt.Sprintf("a row rule on %s", r.Entity.Name)})
+			out = append(out, Applied{Origin: "policy", Entity: string(r.Entity.Name), Text: fmt.Sprintf("a row rule on %s", r.Entity.Name)})
 		}
 	}
 	return out
@@ -239,6 +243,9 @@ func (q *query) warnings(t *shape.Table) []string {
 	}
 	if t.NonFinite > 0 {
 		out = append(out, fmt.Sprintf("%d values were NaN or infinite and are given as null", t.NonFinite))
+	}
+	if q.plan != nil {
+		out = append(out, q.plan.Warnings...)
 	}
 	for _, m := range q.masked() {
 		out = append(out, fmt.Sprintf("%s is masked for you", m))

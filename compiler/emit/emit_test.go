@@ -145,5 +145,8 @@ func applied(p *metric.Plan) string {
 		}
 		fmt.Fprintf(&b, "-- %s %s: %s%s\n", a.Origin, a.Entity, a.Text, over)
 	}
+	for _, w := range p.Warnings {
+		b.WriteString("-- warning: " + w + "\n")
+	}
 	return b.String()
 }

@@ -42,6 +42,7 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 		b.timeRanges()
 		b.modelFilters()
 		b.joins()
+		b.keptRows()
 		b.order()
 	}
 	b.limit()
@@ -241,6 +242,28 @@ func (b *builder) joins() {
 			kept := t.Parent.Parent == nil || t.Parent.Inner // behind a LEFT join even a complete one loses rows
 			if kept && t.Join.Complete && len(t.Filters) == 0 && b.allRows(t.Parent) && b.allRows(t) {
 				t.Inner = true
+			}
+		}
+	}
+}
+
+// keptRows warns of joined tables whose rows a filter of the model takes out while
+// the fact's rows stay.
+func (b *builder) keptRows() {
+	for _, l := range b.legs {
+		for _, t := range l.Tables[1:] {
+			if len(t.Filters) == 0 || t.Inner {
+				continue
+			}
+			var names []string
+			for _, c := range t.Filters {
+				names = append(names, string(c.By))
+			}
+			e := t.Entity.Name
+			warning := fmt.Sprintf("rows of %s that belong to rows of %s left out by its filters (%s) are counted under NULL; to leave them out too, filter by a dimension of %s, such as with is_not_null",
+				l.fact.Entity.Name, e, listed(names), e)
+			if !slices.Contains(b.plan.Warnings, warning) {
+				b.plan.Warnings = append(b.plan.Warnings, warning)
 			}
 		}
 	}

@@ -19,7 +19,8 @@
 //     stands on the other side and Options.AllRows says that the subject sees all
 //     of it, or where a filter of the caller drops the NULL rows anyway.
 //   - The model's filters on a joined entity stand in ON, as a row rule would: its
-//     rows go, the fact's rows stay and count under NULL.
+//     rows go, the fact's rows stay and count under NULL, and the plan warns of it
+//     (docs/decisions/0023).
 //   - A masked field is read by nothing but a plain dimension: not by a join, a
 //     measure, a filter of the model or a computed dimension. What reads one is
 //     refused and not listed (docs/decisions/0022).

@@ -221,7 +221,7 @@ func (b *builder) modelFilters() {
 					continue
 				}
 				expr := b.expr(t, f.Expr)
-				c := b.condition(Condition{Model: &expr})
+				c := b.condition(Condition{Model: &expr, By: f.Name})
 				if t.Parent == nil {
 					l.Where = append(l.Where, c)
 				} else {

@@ -17,7 +17,8 @@ type Plan struct {
 	Limit       int         // 0 means none; the text fetches one row more
 	LimitSource string      // "question" or "default"; "" when there is none
 	Applied     []AppliedFilter
-	Conditions  int // how many Conditions the plan holds, all told
+	Warnings    []string // what a reader of the answer would not expect
+	Conditions  int      // how many Conditions the plan holds, all told
 }
 
 // Key is one group key of the answer. How each fact computes it stands in Leg.Keys.
@@ -106,6 +107,7 @@ type Expr struct {
 type Condition struct {
 	ID      int
 	Model   *Expr
+	By      semantic.Name // Model: the filter's name
 	Operand Operand
 	Test    Test
 }
