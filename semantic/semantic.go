@@ -22,11 +22,24 @@ import (
 )
 
 // Name identifies an entity, field, dimension, measure, relationship or metric.
-// Names are NFC and compare without regard to case: use Key for maps.
+// Names compare as DuckDB compares identifiers: use Key for maps.
 type Name string
 
-// Key is the form under which names are equal: NFC, case folded as DuckDB folds.
-func (n Name) Key() string { return strings.ToLower(norm.NFC.String(string(n))) }
+// Key is the form under which names are equal to DuckDB: A to Z and a to z are
+// one, and no other letters are, nor a letter and its decomposition. Anything
+// wider would bind a name to one thing here and to another there.
+func (n Name) Key() string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, string(n))
+}
+
+// Look is what a reader takes for the same name: NFC, and folded over all of
+// Unicode. Two names of one scope with one Look are refused when models load.
+func (n Name) Look() string { return strings.ToLower(norm.NFC.String(string(n))) }
 
 // Type is a DuckDB type as a model declares it, lower case: boolean, tinyint,
 // smallint, integer, bigint, hugeint, float, double, decimal(p,s), varchar,

@@ -98,7 +98,7 @@ func (n node) scope(labels []string, noun string) []string {
 	n.b.places.rank(n.path, labels)
 	first := map[string]string{}
 	for _, label := range labels {
-		k := semantic.Name(label).Key()
+		k := semantic.Name(label).Look()
 		if other, taken := first[k]; taken {
 			at := n.child(label)
 			n.b.errs = append(n.b.errs, diag.New(diag.ModelDuplicate, "%s %q and %q have one name: case and composition do not tell names apart", noun, other, label).
@@ -134,8 +134,8 @@ func find[T any](things []T, reference string, name func(T) semantic.Name) (T, b
 
 // alike finds the thing whose name is equal to label without regard to case; nil when there is none.
 func alike[T any](things []*T, label string, name func(*T) semantic.Name) *T {
-	k := semantic.Name(label).Key()
-	i := slices.IndexFunc(things, func(t *T) bool { return name(t).Key() == k })
+	k := semantic.Name(label).Look()
+	i := slices.IndexFunc(things, func(t *T) bool { return name(t).Look() == k })
 	if i < 0 {
 		return nil
 	}

@@ -108,7 +108,7 @@ func (c *configurer) scope(list string, names []string) []string {
 	c.places.rank(path, names)
 	first := map[string]string{}
 	for _, name := range names {
-		k := semantic.Name(name).Key()
+		k := semantic.Name(name).Look()
 		if other, taken := first[k]; taken {
 			c.invalid(diag.New(diag.ConfigInvalid, "%q and %q have one name: case and composition do not tell names apart", other, name), list, name)
 		}

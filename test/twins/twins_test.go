@@ -23,10 +23,17 @@ func TestMain(m *testing.M) {
 
 const corpus = "testdata/bypass.tsv"
 
+// found are the lines of attacks that once got through.
+const found = "testdata/found.tsv"
+
 // TestBypass is the two-twins run, as the command does it.
 func TestBypass(t *testing.T) {
 	lines, err := readCorpus(corpus)
 	require.NoError(t, err)
+	more, err := readCorpus(found)
+	require.NoError(t, err)
+	require.NotEmpty(t, more)
+	lines = append(lines, more...)
 	findings, err := runAll(context.Background(), t.TempDir(), lines, settings, openEngine)
 	require.NoError(t, err)
 	var out strings.Builder

@@ -79,7 +79,7 @@ SELECT (SELECT (SELECT max(id) FROM orders) + 1 FROM products LIMIT 1)
 SELECT * FROM (SELECT (SELECT count(*) FROM orders) FROM customers) t
 SELECT (SELECT a FROM (SELECT id AS a, label FROM products) AS s WHERE s.label = 'x' ORDER BY a DESC LIMIT 1) FROM orders
 SELECT (SELECT count(*) FROM orders o JOIN customers c ON o.customer_id = c.id LEFT JOIN products p ON p.id = o.id), (SELECT 1 FROM orders, products p, customers c LIMIT 1)
-SELECT (SELECT sum(id) FROM orders GROUP BY GROUPING SETS ((status), ()) LIMIT 1), (SELECT DISTINCT 1 FROM orders), (SELECT max(id) FROM orders HAVING count(*) > 1)
+SELECT (SELECT sum(id) FROM orders GROUP BY GROUPING SETS ((status), ()) ORDER BY 1 LIMIT 1), (SELECT DISTINCT 1 FROM orders), (SELECT max(id) FROM orders HAVING count(*) > 1)
 SELECT (WITH q AS (SELECT id AS x FROM orders) SELECT max(x) FROM q), (SELECT id FROM orders UNION ALL SELECT id FROM products LIMIT 1)
 SELECT ( SELECT max(id) FROM orders ) , label FROM products
 SELECT label, 1+(SELECT max(id) FROM orders WHERE status IS DISTINCT FROM 'x') FROM products
