@@ -64,7 +64,8 @@ func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		return diag.New(diag.RequestSubject, "the stdio transport needs server.stdio_subject to name a declared subject").
 			WithHint("set server.stdio_subject in plumbline.cue")
 	}
-	return s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+	safe := &oneWriter{WriteCloser: out}
+	return s.sdk.Run(ctx, &sdk.IOTransport{Reader: newLines(in, safe), Writer: safe})
 }
 
 // Connect serves one in-process client, as Stdio does; for demos and tests.
