@@ -34,7 +34,7 @@ type Options struct {
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
 	b := &builder{scope: newScope(view, catalog, opts.Expressions), q: q, opts: opts, plan: &Plan{},
-		values: map[*semantic.Metric]Value{}, filtered: map[*Table][]filteredBy{}}
+		values: map[*semantic.Metric]Value{}, filtered: map[*Table][]filteredBy{}, ranges: map[string]*interval{}}
 	b.metrics()
 	if len(b.legs) > 0 && b.failure == nil {
 		b.dimensions()
@@ -72,8 +72,9 @@ type builder struct {
 	spelled  []DimensionRef     // beside plan.Keys
 	tables   int
 	filtered map[*Table][]filteredBy
-	placed   int // caller's conditions that stand in the plan
-	expected int // and how many should
+	ranges   map[string]*interval // what the caller's filters leave of each operand
+	placed   int                  // caller's conditions that stand in the plan
+	expected int                  // and how many should
 }
 
 // leg is a Leg in the making.

@@ -64,6 +64,7 @@ func (b *builder) having(f Filter, i int) {
 	}
 	b.expected, b.placed = b.expected+1, b.placed+1
 	b.plan.Having = append(b.plan.Having, b.condition(Condition{Operand: Operand{Metric: m}, Test: t}))
+	b.narrow(f.Field, Operand{Metric: m}, t)
 	b.plan.Applied = append(b.plan.Applied, AppliedFilter{Origin: OfCaller, Text: filterText(f)})
 }
 
@@ -97,6 +98,7 @@ func (b *builder) dimensionFilter(field, grain, text string, make func(string, s
 		}
 		l.Where = append(l.Where, b.condition(Condition{Operand: op, Test: t}))
 		b.placed++
+		b.narrow(field, op, t)
 		by := filteredBy{dimension: p.dim.Name.Key(), supplies: grain == "" && p.dim.Field != "" && plain(t)}
 		for _, r := range b.reads(p.path.to.Entity, p.dim) {
 			by.fields = append(by.fields, r.Key())
@@ -162,7 +164,12 @@ func rangeTest(name string, tc Bucket, r TimeRange) (Test, *diag.Error) {
 	if len(out) == 0 {
 		return nil, diag.New(diag.MetricFilter, "a time range on %q needs from, to or both", name)
 	}
-	if len(out) == 2 && (last.t.Before(first.t) || (last.t.Equal(first.t) && !last.day)) && first.instant == last.instant {
+	if len(out) == 2 {
+		if err := alike(name, first, last); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) == 2 && (last.t.Before(first.t) || (last.t.Equal(first.t) && !last.day)) {
 		return nil, diag.New(diag.MetricFilter, "the time range on %q is empty: it ends before it starts", name).
 			WithHint("from is the first moment kept; a date as to is kept whole")
 	}

@@ -105,6 +105,7 @@ func counts(name, op string, values []any) *diag.Error {
 type bounds struct {
 	first, next string
 	between     bool
+	at          *moment // for times that are no buckets
 }
 
 func (v bounds) from() Test {
@@ -209,7 +210,7 @@ func (of operandType) operands(op string, values []any) (out []bounds, null bool
 			return nil, false, diag.New(diag.MetricFilter, "a number given for %q has more decimals than it, so it equals none", of.name).
 				WithHint("%q is %s; for ranges use <, <=, >, >= or between", of.name, of.typ)
 		}
-		if !slices.Contains(out, b) {
+		if !slices.ContainsFunc(out, func(o bounds) bool { return o.first == b.first && o.next == b.next }) {
 			out = append(out, b)
 		}
 	}
@@ -218,6 +219,11 @@ func (of operandType) operands(op string, values []any) (out []bounds, null bool
 	}
 	if op == "between" && len(out) == 1 {
 		out = append(out, out[0])
+	}
+	if op == "between" && len(out) == 2 && out[0].at != nil {
+		if err := alike(of.name, *out[0].at, *out[1].at); err != nil {
+			return nil, false, err
+		}
 	}
 	return out, null, nil
 }
@@ -264,7 +270,7 @@ func (of operandType) bounds(value any) (bounds, *diag.Error) {
 	if err != nil {
 		return bounds{}, err
 	}
-	out := bounds{first: must(of.time.literal(m))}
+	out := bounds{first: must(of.time.literal(m)), at: &m}
 	if m.day && of.time.Type != "date" {
 		out.next = must(of.time.literal(m.nextDay()))
 	}
@@ -323,6 +329,16 @@ func momentOf(name string, tc Bucket, text string) (moment, *diag.Error) {
 			WithHint("write it with its offset, such as +01:00 or Z")
 	}
 	return m, nil
+}
+
+// alike refuses a range with one end an instant and the other a local time: its
+// length would depend on the zone.
+func alike(name string, from, to moment) *diag.Error {
+	if from.instant == to.instant {
+		return nil
+	}
+	return diag.New(diag.MetricFilter, "one end of the range on %q has Z or an offset and the other has none", name).
+		WithHint("write both with it, or both without")
 }
 
 func notATime(name string, t semantic.Type) *diag.Error {

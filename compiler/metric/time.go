@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -85,9 +86,14 @@ const (
 	timeLayout = "2006-01-02 15:04:05.999999"
 )
 
+var momentText = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-](0\d|1[0-4]):[0-5]\d)?)?$`)
+
 // parseMoment reads 2024-01-31, 2024-01-31 15:04[:05[.999999]], with T or a
 // space between, and optionally Z or an offset. Nothing shorter is guessed at.
 func parseMoment(text string) (moment, bool) {
+	if !momentText.MatchString(text) {
+		return moment{}, false // time.Parse also takes a comma for the point, and any offset
+	}
 	if t, err := time.Parse(dayLayout, text); err == nil {
 		return moment{t: t, day: true}, true
 	}
