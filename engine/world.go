@@ -172,6 +172,9 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 		return nil, err
 	}
 	expressions, err := resolve.CheckModel(ctx, pool, catalog)
+	if err == nil {
+		err = resolve.CheckTypes(ctx, typer{pool}, catalog)
+	}
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

@@ -44,17 +44,11 @@ func (x *Expressions) Columns(entity semantic.Name, expr string) ([]Place, error
 // the parts do not add up, is each read alone to find the mistake.
 func CheckModel(ctx context.Context, p sqlast.Parser, c *semantic.Catalog) (*Expressions, error) {
 	m := &modelCheck{ctx: ctx, parser: p, out: &Expressions{map[expression][]Place{}}}
-	byEntity := map[string][]*modelExpr{}
-	for _, metric := range c.Metrics {
-		if metric.Filter != "" && c.Entity(metric.Entity) != nil {
-			key := metric.Entity.Key()
-			byEntity[key] = append(byEntity[key], &modelExpr{text: metric.Filter, pos: orPos(metric.FilterPos, metric.Pos), what: "filter of metric " + string(metric.Name)})
-		}
-	}
 	for _, e := range c.Entities {
-		list := append(expressionsOf(e), byEntity[e.Name.Key()]...)
-		if err := m.entity(e, list); err != nil {
-			return nil, err
+		for _, list := range batches(append(expressionsOf(e), metricFilters(c, e)...)) {
+			if err := m.batch(e, list); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := m.errs.Err(); err != nil {
@@ -63,12 +57,16 @@ func CheckModel(ctx context.Context, p sqlast.Parser, c *semantic.Catalog) (*Exp
 	return m.out, nil
 }
 
-// modelExpr is one expression of a model. dimension is set for those whose reads are kept.
+// modelExpr is one expression of a model. dimension is set for those whose reads
+// are kept, measure for what a measure aggregates. must says what is wrong with
+// a type for this use; "" when nothing is.
 type modelExpr struct {
 	text      string
 	pos       diag.Pos
 	what      string
 	dimension *semantic.Dimension
+	measure   *semantic.Measure
+	must      func(found string) string
 }
 
 func orPos(p, fallback diag.Pos) diag.Pos {
@@ -82,8 +80,8 @@ func orPos(p, fallback diag.Pos) diag.Pos {
 // dimensions that are fields.
 func expressionsOf(e *semantic.Entity) []*modelExpr {
 	var out []*modelExpr
-	add := func(text string, pos, fallback diag.Pos, what string) *modelExpr {
-		x := &modelExpr{text: text, pos: orPos(pos, fallback), what: what}
+	add := func(text string, pos, fallback diag.Pos, what string, must func(string) string) *modelExpr {
+		x := &modelExpr{text: text, pos: orPos(pos, fallback), what: what, must: must}
 		if text != "" {
 			out = append(out, x)
 		}
@@ -93,14 +91,25 @@ func expressionsOf(e *semantic.Entity) []*modelExpr {
 		if d.Field != "" {
 			d.Reads = []semantic.Name{d.Field}
 		}
-		add(d.Expr, d.ExprPos, d.Pos, "dimension "+string(d.Name)).dimension = d
+		add(d.Expr, d.ExprPos, d.Pos, "dimension "+string(d.Name), declared(d.Type)).dimension = d
 	}
 	for _, s := range e.Measures {
-		add(s.Expr, s.ExprPos, s.Pos, "measure "+string(s.Name))
-		add(s.Filter, s.FilterPos, s.Pos, "filter of measure "+string(s.Name))
+		add(s.Expr, s.ExprPos, s.Pos, "measure "+string(s.Name), taken(s.Agg)).measure = s
+		add(s.Filter, s.FilterPos, s.Pos, "filter of measure "+string(s.Name), condition)
 	}
 	for _, f := range e.Filters {
-		add(f.Expr, f.ExprPos, f.Pos, "filter "+string(f.Name))
+		add(f.Expr, f.ExprPos, f.Pos, "filter "+string(f.Name), condition)
+	}
+	return out
+}
+
+// metricFilters lists the filters of the metrics over e.
+func metricFilters(c *semantic.Catalog, e *semantic.Entity) []*modelExpr {
+	var out []*modelExpr
+	for _, m := range c.Metrics {
+		if m.Filter != "" && m.Entity.Key() == e.Name.Key() {
+			out = append(out, &modelExpr{text: m.Filter, pos: orPos(m.FilterPos, m.Pos), what: "filter of metric " + string(m.Name), must: condition})
+		}
 	}
 	return out
 }
@@ -115,19 +124,18 @@ type modelCheck struct {
 
 const batchBytes = 16 << 10 // well below the cap on a text
 
-func (m *modelCheck) entity(e *semantic.Entity, list []*modelExpr) error {
+// batches cuts a list into runs that are read together.
+func batches(list []*modelExpr) [][]*modelExpr {
+	var out [][]*modelExpr
 	for len(list) > 0 {
 		n, size := 0, 0
 		for n < len(list) && (n == 0 || size+len(list[n].text) < batchBytes) {
 			size += len(list[n].text)
 			n++
 		}
-		if err := m.batch(e, list[:n]); err != nil {
-			return err
-		}
-		list = list[n:]
+		out, list = append(out, list[:n]), list[n:]
 	}
-	return nil
+	return out
 }
 
 // batch reads some expressions of one entity as the items of one SELECT.

@@ -79,3 +79,55 @@ func (c *counting) Serialize(ctx context.Context, text string) ([]byte, error) {
 	c.calls++
 	return c.DB.Serialize(ctx, text)
 }
+
+// TestCheckTypes adds expressions to the shop's orders, one "use: expression" per
+// line, where use is a filter, an aggregate or the type of a dimension.
+func TestCheckTypes(t *testing.T) {
+	db := ducktest.Open(t, semantictest.Shop())
+	datadriven.RunTest(t, "testdata/types", func(t *testing.T, d *datadriven.TestData) string {
+		c := semantictest.Shop()
+		orders := c.Entity("orders")
+		for i, line := range strings.Split(d.Input, "\n") {
+			use, expr, _ := strings.Cut(line, ": ")
+			name, pos := semantic.Name(fmt.Sprintf("x%d", i+1)), diag.Pos{File: "orders.cue", Line: i + 1}
+			switch use {
+			case "filter":
+				orders.Filters = append(orders.Filters, &semantic.Filter{Name: name, Kind: semantic.FixedFilter, Expr: expr, ExprPos: pos})
+			case "metric filter":
+				c.Metrics = append(c.Metrics, &semantic.Metric{Name: name, Kind: semantic.SimpleMetric, Entity: "Orders", Measure: "revenue", Filter: expr, FilterPos: pos})
+			case "measure filter":
+				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Count, Filter: expr, FilterPos: pos})
+			case "sum", "avg", "min", "max", "count", "count_distinct":
+				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Agg(use), Expr: expr, ExprPos: pos})
+				simple := &semantic.Metric{Name: name, Kind: semantic.SimpleMetric, Entity: "orders", Measure: name, Pos: pos}
+				c.Metrics = append(c.Metrics, simple)
+			case "ratio":
+				c.Metrics = append(c.Metrics, &semantic.Metric{Name: name, Kind: semantic.RatioMetric, Numerator: semantic.Name(expr), Denominator: "order_count", Pos: pos})
+			default:
+				orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: name, Type: semantic.Type(use), Expr: expr, ExprPos: pos})
+			}
+		}
+		c = semantic.NewCatalog("x", c.Entities, c.Metrics, c.Time)
+		_, err := resolve.CheckModel(context.Background(), db, c)
+		require.NoError(t, err)
+		if err := resolve.CheckTypes(context.Background(), twins{db}, c); err != nil {
+			return err.Error()
+		}
+		return "accepted"
+	})
+}
+
+// twins is what the engine makes of its workers.
+type twins struct{ *ducktest.DB }
+
+func (w twins) Types(ctx context.Context, texts []string) ([]resolve.Typed, error) {
+	checked, err := w.Check(ctx, texts)
+	out := make([]resolve.Typed, len(checked))
+	for i, c := range checked {
+		out[i] = resolve.Typed{OK: c.OK, Plan: c.Plan}
+		for _, column := range c.Columns {
+			out[i].Columns = append(out[i].Columns, column.Type)
+		}
+	}
+	return out, err
+}
