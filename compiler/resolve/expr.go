@@ -243,12 +243,8 @@ func (r *resolver) use(hits []hit, e *sqlast.ColumnRef, c ctx) {
 
 // columnRef binds one column name, innermost level first.
 func (r *resolver) columnRef(e *sqlast.ColumnRef, c ctx) {
-	if key := fold(e.Names[0]); slices.Contains(c.lambda, key) {
-		for at := c.scope; at != nil && len(e.Names) > 1; at = at.parent {
-			if at.relation(key) != nil {
-				r.report(diag.ResolveAmbiguous, e.At, "%q is a parameter here and also a relation", e.Names[0]).Hint = "rename the parameter"
-			}
-		}
+	if slices.Contains(c.lambda, fold(e.Names[0])) {
+		r.parameter(e, c)
 		return
 	}
 	if len(e.Names) == 1 {
@@ -256,6 +252,26 @@ func (r *resolver) columnRef(e *sqlast.ColumnRef, c ctx) {
 		return
 	}
 	r.qualifiedName(e, c)
+}
+
+// parameter binds a lambda's parameter. DuckDB knows it by the last name or, in
+// a struct, by the label, so {'a': x} and x.a read a column or a relation of the
+// parameter's name: those are refused.
+func (r *resolver) parameter(e *sqlast.ColumnRef, c ctx) {
+	if len(e.Names) == 1 && e.Alias == "" {
+		return
+	}
+	name, key := e.Names[0], fold(e.Names[0])
+	for at := c.scope; at != nil; at = at.parent {
+		what := "relation"
+		if hits, _ := at.find(key, r.origin(e.At)); len(hits) > 0 {
+			what = "column"
+		} else if at.relation(key) == nil {
+			continue
+		}
+		r.report(diag.ResolveAmbiguous, e.At, "%q is a parameter here and also a %s", name, what).Hint = "rename the parameter"
+		return
+	}
 }
 
 // plainName binds an unqualified name: a column, then an alias of the select

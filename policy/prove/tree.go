@@ -22,12 +22,13 @@ type treeReader struct {
 	relations map[string]bool // what the text calls its relations, by key
 	values    map[string]bool // bare names inside lambdas that are no parameters
 	params    map[string]int  // of the lambdas around
+	columns   map[string]int  // of the fences in scope
 	problems  []error
 }
 
 func readTree(in Input, rules map[string]*rule, root sqlast.Query) *treeReader {
 	r := &treeReader{in: in, rules: rules, functions: map[string]bool{}, nodes: map[string]bool{}, structs: map[int64]bool{},
-		relations: map[string]bool{}, values: map[string]bool{}, params: map[string]int{}}
+		relations: map[string]bool{}, values: map[string]bool{}, params: map[string]int{}, columns: map[string]int{}}
 	r.query(root, nil)
 	r.rowCap(root)
 	for name := range r.values {
@@ -70,6 +71,7 @@ func (r *treeReader) query(q sqlast.Query, scope names) {
 	case *sqlast.SelectNode:
 		r.nodes["SELECT_NODE"] = true
 		r.selectNode(q, scope)
+		return
 	case *sqlast.SetOperation:
 		r.nodes["SET_OPERATION_NODE"], r.nodes[q.Op] = true, true
 		for _, c := range q.Children {
@@ -87,17 +89,21 @@ func (r *treeReader) query(q sqlast.Query, scope names) {
 }
 
 func (r *treeReader) selectNode(s *sqlast.SelectNode, scope names) {
+	out := r.within(s.From)
 	for _, e := range s.Select {
 		if !pivoted(e, s.From) {
 			r.expr(e, scope)
 		}
 	}
+	out()
 	r.ref(s.From, scope)
+	defer r.within(s.From)()
 	r.expr(s.Where, scope)
 	r.exprs(s.Groups, scope)
 	r.expr(s.Having, scope)
 	r.expr(s.Qualify, scope)
 	r.sample(s.Sample)
+	r.modifiers(s.Modifiers, scope)
 }
 
 // pivoted recognises the plain star over a PIVOT, which cannot be spelled out in
@@ -182,7 +188,9 @@ func (r *treeReader) ref(t sqlast.TableRef, scope names) {
 			r.fail("a positional join")
 		}
 		r.ref(t.Left, scope)
+		defer r.within(t.Left)()
 		r.ref(t.Right, scope)
+		defer r.within(t.Right)()
 		r.expr(t.Condition, scope)
 	case *sqlast.TableFunction:
 		r.nodes["TABLE_FUNCTION"] = true
@@ -255,9 +263,7 @@ func (r *treeReader) expr(e sqlast.Expr, scope names) {
 	case nil:
 	case *sqlast.ColumnRef:
 		r.nodes["COLUMN_REF"] = true
-		if key := semantic.Name(e.Names[0]).Key(); r.inLambda > 0 && len(e.Names) == 1 && r.params[key] == 0 {
-			r.values[key] = true
-		}
+		r.inLambdas(e)
 	case *sqlast.Constant:
 		r.nodes["CONSTANT"] = true
 	case *sqlast.Function:
@@ -342,6 +348,52 @@ func (r *treeReader) lambda(l *sqlast.Lambda, scope names) {
 		defer func() { r.params[key]-- }()
 	}
 	r.expr(l.Body, scope)
+}
+
+// inLambdas looks at a name inside lambdas. DuckDB knows a parameter by the last
+// name or the label, so {'x': phone} and phone.x read the column of a parameter's name.
+func (r *treeReader) inLambdas(e *sqlast.ColumnRef) {
+	key := semantic.Name(e.Names[0]).Key()
+	switch {
+	case r.inLambda == 0:
+	case r.params[key] == 0 && len(e.Names) == 1:
+		r.values[key] = true
+	case r.params[key] > 0 && (len(e.Names) > 1 || e.Alias != "") && r.columns[key] > 0:
+		r.fail("the column %q is read in place of a parameter", key)
+	}
+}
+
+// within brings the columns of the fences of one FROM into scope; the function
+// it gives takes them out again.
+func (r *treeReader) within(t sqlast.TableRef) func() {
+	var list []string
+	r.offers(t, &list)
+	for _, n := range list {
+		r.columns[n]++
+	}
+	return func() {
+		for _, n := range list {
+			r.columns[n]--
+		}
+	}
+}
+
+func (r *treeReader) offers(t sqlast.TableRef, list *[]string) {
+	switch t := t.(type) {
+	case *sqlast.JoinRef:
+		r.offers(t.Left, list)
+		r.offers(t.Right, list)
+	case *sqlast.SubqueryRef:
+		if s, ok := t.Query.(*sqlast.SelectNode); ok {
+			for i, item := range s.Select {
+				name := itemName(item)
+				if i < len(t.ColumnAliases) {
+					name = t.ColumnAliases[i]
+				}
+				*list = append(*list, semantic.Name(name).Key())
+			}
+		}
+	}
 }
 
 func (r *treeReader) call(f *sqlast.Function, scope names) {
