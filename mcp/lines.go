@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // maxLine bounds a message over stdio, as maxBody does over HTTP.
@@ -46,8 +48,8 @@ func (l *lines) Read(p []byte) (int, error) {
 		case len(text) == 0:
 		case !json.Valid(text):
 			err = l.refuse(-32700, "a line is no well-formed JSON")
-		case text[0] != '{':
-			err = l.refuse(-32600, "a line is no JSON-RPC message")
+		case !isMessage(text):
+			err = l.refuse(-32600, "a line is no JSON-RPC 2.0 message")
 		default:
 			l.pending, err = append(bytes.Clone(text), '\n'), nil
 		}
@@ -58,6 +60,12 @@ func (l *lines) Read(p []byte) (int, error) {
 	n := copy(p, l.pending)
 	l.pending = l.pending[n:]
 	return n, nil
+}
+
+// isMessage reads a line as the SDK will.
+func isMessage(text []byte) bool {
+	_, err := jsonrpc.DecodeMessage(text)
+	return text[0] == '{' && err == nil
 }
 
 // skip reads to the end of an overlong line.

@@ -16,15 +16,16 @@ func TestLinesPassOnlyMessages(t *testing.T) {
 		passed string
 		codes  []int
 	}{
-		"messages":           {"{\"a\":1}\n {\"b\":2} \n", "{\"a\":1}\n{\"b\":2}\n", nil},
-		"no line end":        {"{\"a\":1}", "{\"a\":1}\n", nil},
-		"garbage between":    {"{\"a\":1}\n{bad\ngarbage\n{\"b\":2}\n", "{\"a\":1}\n{\"b\":2}\n", []int{-32700, -32700}},
-		"no object":          {"null\n[1]\n{\"b\":2}\n", "{\"b\":2}\n", []int{-32600, -32600}},
-		"empty lines":        {"\n\r\n{\"b\":2}\r\n", "{\"b\":2}\n", nil},
-		"too long":           {"{\"a\":\"" + strings.Repeat("x", 3*maxLine) + "\"}\n{\"b\":2}\n", "{\"b\":2}\n", []int{-32600}},
+		"messages":           {"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"} \n", "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", nil},
+		"no line end":        {"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}", "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n", nil},
+		"garbage between":    {"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{bad\ngarbage\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", []int{-32700, -32700}},
+		"no message":         {"{\"a\":1}\n{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"b\"}\n", "", []int{-32600, -32600}},
+		"no object":          {"null\n[1]\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", []int{-32600, -32600}},
+		"empty lines":        {"\n\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\r\n", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", nil},
+		"too long":           {"{\"a\":\"" + strings.Repeat("x", 3*maxLine) + "\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", []int{-32600}},
 		"long without end":   {strings.Repeat("x", 2*maxLine), "", []int{-32600}},
-		"deep nesting":       {strings.Repeat("[", 20000) + "\n{\"b\":2}\n", "{\"b\":2}\n", []int{-32700}},
-		"garbage at the end": {"{\"a\":1}\noops", "{\"a\":1}\n", []int{-32700}},
+		"deep nesting":       {strings.Repeat("[", 20000) + "\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}\n", []int{-32700}},
+		"garbage at the end": {"{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\noops", "{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n", []int{-32700}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

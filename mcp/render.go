@@ -36,7 +36,7 @@ func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
 		Limit: t.Limit, LimitBy: ans.LimitSource, CutBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings, SQL: ans.SQL,
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d rows", ans.QueryID, len(t.Rows))
+	fmt.Fprintf(&b, "%s: %s", ans.QueryID, plural(len(t.Rows), "row"))
 	if t.Truncated {
 		b.WriteString(", truncated")
 	}
@@ -58,6 +58,13 @@ func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
 	}
 	b.WriteString(t.CSV())
 	return content(b.String(), structured), nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // described writes a describing answer; without a text of its own, its JSON is the text.
@@ -103,7 +110,10 @@ func refusal(err error) *sdk.CallToolResult {
 // the list is short enough to be read whole.
 func metricsText(list []engine.Metric) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d metrics\n", len(list))
+	if len(list) == 0 {
+		return "no metric matches; leave search out to list all\n"
+	}
+	b.WriteString(plural(len(list), "metric") + "\n")
 	for _, m := range list {
 		fmt.Fprintf(&b, "%s: %s", m.Name, m.Description)
 		if m.Unit != "" {
