@@ -134,6 +134,7 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 		} else if m[3] != "*" {
 			out.Expr = m[3]
 		}
+		out.Synonyms = []string{"total " + m[1]}
 		e.Measures = append(e.Measures, out)
 		return &semantic.Metric{Name: out.Name, Kind: semantic.SimpleMetric, Entity: e.Name, Measure: out.Name}
 	case "join":
@@ -163,12 +164,22 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 	return nil
 }
 
-// field reads: name type [visibility] [zone=Z]
+// field reads: name type [visibility] [zone=Z] [aka=synonym] [nodim: no dimension names it]
 func field(t testing.TB, e *semantic.Entity, words []string) {
 	f := &semantic.Field{Name: semantic.Name(words[0]), Column: words[0], Type: semantic.Type(words[1]), Visibility: semantic.Output}
+	var synonyms []string
+	nodim := false
 	for _, w := range words[2:] {
 		if z, ok := strings.CutPrefix(w, "zone="); ok {
 			f.Zone = z
+			continue
+		}
+		if s, ok := strings.CutPrefix(w, "aka="); ok {
+			synonyms = append(synonyms, s)
+			continue
+		}
+		if w == "nodim" {
+			nodim = true
 			continue
 		}
 		v, ok := semantic.ParseVisibility(w)
@@ -176,7 +187,10 @@ func field(t testing.TB, e *semantic.Entity, words []string) {
 		f.Visibility = v
 	}
 	e.Fields = append(e.Fields, f)
-	d := &semantic.Dimension{Name: f.Name, Type: f.Type, Kind: f.Type.Kind(), Field: f.Name, Reads: []semantic.Name{f.Name}, Visibility: f.Visibility}
+	if nodim {
+		return
+	}
+	d := &semantic.Dimension{Name: f.Name, Type: f.Type, Kind: f.Type.Kind(), Field: f.Name, Reads: []semantic.Name{f.Name}, Visibility: f.Visibility, Synonyms: synonyms}
 	if d.Kind == semantic.KindTime {
 		d.Grains = allGrains
 		if f.Type == "date" {

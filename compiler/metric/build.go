@@ -97,6 +97,10 @@ func (b *builder) metrics() {
 		b.refuse(diag.New(diag.MetricEmpty, "a question asks for at least one metric").WithHint("list_metrics lists them"))
 	}
 	for _, name := range b.q.Metrics {
+		if name == "" {
+			b.refuse(unnamed("metrics", "the names of metrics"))
+			continue
+		}
 		m := b.metric(semantic.Name(name))
 		if m == nil {
 			b.refuse(b.unknownMetric(name))
@@ -277,6 +281,10 @@ func (b *builder) allRows(t *Table) bool {
 func (b *builder) order() {
 	var terms []OrderTerm
 	for _, o := range b.q.Order {
+		if o.By == "" {
+			b.refuse(unnamed("order", `{"by": ..., "desc": true}`))
+			continue
+		}
 		i, ok := b.column(o.By)
 		if !ok {
 			b.refuse(diag.New(diag.MetricOrder, "an answer is ordered by what it contains, and %q is not in it", o.By).

@@ -11,6 +11,10 @@ import (
 // dimensions resolves what the question groups by, once for each fact.
 func (b *builder) dimensions() {
 	for i, ref := range b.q.Dimensions {
+		if ref.Name == "" {
+			b.refuse(unnamed("dimensions", `{"name": ...}`))
+			continue
+		}
 		if slices.ContainsFunc(b.q.Dimensions[:i], func(o DimensionRef) bool {
 			return semantic.Name(o.Name).Key() == semantic.Name(ref.Name).Key() && fold(o.Grain) == fold(ref.Grain)
 		}) {
@@ -45,6 +49,11 @@ func (b *builder) dimensions() {
 		b.spelled = append(b.spelled, DimensionRef{Name: canonical(ref.Name, places[0]), Grain: key.Grain})
 	}
 	b.label()
+}
+
+// unnamed refuses a part of a question that does not name what it is about.
+func unnamed(part, want string) *diag.Error {
+	return diag.New(diag.RequestMalformed, "an entry of %s has no name in it", part).WithHint("write %s", want)
 }
 
 // canonical is a plain name as the model writes it; a longer spelling stays as asked.
@@ -101,7 +110,7 @@ func (b *builder) timeOf(l leg, least semantic.Visibility) (place, *diag.Error) 
 		}
 	}
 	return place{}, diag.New(diag.MetricDimension, "metric %q has no time dimension of its own", l.asked).
-		WithHint("%s has %s", l.asked, listed(b.reachable(l.fact, least)))
+		WithHint("%s has %s", l.asked, b.has(l.fact, least))
 }
 
 // key is what one fact groups by for one dimension of the question.

@@ -22,6 +22,10 @@ type filteredBy struct {
 // filters places the question's filters.
 func (b *builder) filters() {
 	for _, f := range b.q.Filters {
+		if f.Field == "" {
+			b.refuse(unnamed("filters", `{"field": ..., "op": ..., "values": [...]}`))
+			continue
+		}
 		if i, ok := b.askedMetric(f.Field); ok {
 			b.having(f, i)
 			continue
@@ -130,6 +134,10 @@ func plain(t Test) bool {
 // whole last day when to is a day.
 func (b *builder) timeRanges() {
 	for _, r := range b.q.Time {
+		if r.Field == "" {
+			b.refuse(unnamed("time", `{"field": "metric_time", "from": ..., "to": ...}`))
+			continue
+		}
 		b.dimensionFilter(r.Field, "", rangeText(r), func(name string, t semantic.Type, tc *Bucket) (Test, *diag.Error) {
 			if tc == nil {
 				return nil, diag.New(diag.MetricFilter, "a time range is on a time dimension, and %q is %s", name, t.Kind()).WithHint("use filters")

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -240,7 +241,7 @@ func (s *scope) lookup(fact *resolve.Visible, spelling, asked string, least sema
 	case 1:
 		if c, _ := s.class(found[0].path.to, found[0].dim); c < least {
 			return place{}, diag.New(diag.ResolveUse, "dimension %q may be filtered by, but not grouped by", spelling).
-				WithHint("group %s by one of %s", asked, listed(s.reachable(fact, least)))
+				WithHint("group %s by one of %s", asked, s.has(fact, least))
 		}
 		return found[0], nil
 	}
@@ -259,21 +260,19 @@ func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least se
 	owners := s.owners(spelling)
 	if masked := s.maskedPlace(fact, spelling); masked != "" {
 		return diag.New(diag.PolicyColumn, "%q may not be grouped or filtered by: it reads %s, which is masked for you", spelling, masked).
-			WithHint("%s has %s", asked, listed(reach))
+			WithHint("%s has %s", asked, s.has(fact, least))
 	}
 	if key := s.maskedRole(fact, spelling); key != "" {
 		return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q for you", asked, spelling).
-			WithHint("its join key %s is masked for you; %s has %s", key, asked, listed(reach))
+			WithHint("its join key %s is masked for you; %s has %s", key, asked, s.has(fact, least))
 	}
 	if len(owners) == 0 {
-		near := nearest(spelling, reach)
-		if _, name := splitLast(spelling); len(near) == 0 {
-			near = nearest(name, reach) // the dimension may be right and the entity wrong
-		}
-		return diag.New(diag.MetricUnknown, "no dimension %q for metric %q", spelling, asked).Suggest(near...).
-			WithHint("%s has %s", asked, listed(reach))
+		return s.unknownDimension(fact, spelling, asked, least, reach)
 	}
-	hint := asked + " has " + listed(reach)
+	hint := asked + " has " + s.has(fact, least)
+	if grained := s.grained(fact, spelling, least); grained != "" {
+		hint = grained + "; " + hint
+	}
 	if metrics := s.metricsBy(spelling); len(metrics) > 0 {
 		hint += "; " + spelling + " goes with " + listed(metrics)
 	}
@@ -286,6 +285,87 @@ func (s *scope) unplaced(fact *resolve.Visible, spelling, asked string, least se
 			WithHint("%s", hint)
 	}
 	return diag.New(diag.MetricDimension, "no relationship leads from metric %q to %q", asked, spelling).WithHint("%s", hint)
+}
+
+// unknownDimension answers a name that no dimension in sight has.
+func (s *scope) unknownDimension(fact *resolve.Visible, spelling, asked string, least semantic.Visibility, reach []string) *diag.Error {
+	err := diag.New(diag.MetricUnknown, "no dimension %q for metric %q", spelling, asked)
+	if hint := s.grained(fact, spelling, least); hint != "" {
+		return err.WithHint("%s", hint)
+	}
+	near := s.bySynonym(fact, spelling, least)
+	if len(near) == 0 {
+		near = nearest(spelling, append([]string{MetricTime}, reach...))
+	}
+	if _, name := splitLast(spelling); len(near) == 0 {
+		near = nearest(name, reach) // the dimension may be right and the entity wrong
+	}
+	if s.timeGrains(fact) == nil {
+		near = slices.DeleteFunc(near, func(n string) bool { return n == MetricTime })
+	}
+	return err.Suggest(near...).WithHint("%s has %s", asked, s.has(fact, least))
+}
+
+// has lists what a fact may be grouped or filtered by, its own time first.
+func (s *scope) has(fact *resolve.Visible, least semantic.Visibility) string {
+	names := s.reachable(fact, least)
+	if grains := s.timeGrains(fact); grains != nil {
+		names = append([]string{MetricTime + " (" + strings.Join(grains, ", ") + ")"}, names...)
+	}
+	return listed(names)
+}
+
+// grained reads names that others write for a time dimension at a grain: month,
+// metric_time__month, order_date:month. It says how they are written here, "" for
+// other names.
+func (s *scope) grained(fact *resolve.Visible, spelling string, least semantic.Visibility) string {
+	key := "name"
+	if least < semantic.Output {
+		key = "field" // of a filter
+	}
+	for _, grain := range grainOrder {
+		base, found := strings.CutSuffix(fold(spelling), grain)
+		if !found {
+			continue
+		}
+		base = strings.TrimRight(base, "_:. ")
+		if base == "" {
+			base = MetricTime
+		}
+		grains := s.timeGrains(fact)
+		if base != MetricTime {
+			places := s.places(fact, base)
+			if len(places) != 1 {
+				continue
+			}
+			grains = places[0].dim.Grains
+			base = s.spell(fact, places[0])
+		}
+		if slices.Contains(grains, grain) {
+			return fmt.Sprintf("for time by %s write {%q: %q, \"grain\": %q}", grain, key, base, grain)
+		}
+	}
+	return ""
+}
+
+// bySynonym spells the dimensions in reach that are also known by a name.
+func (s *scope) bySynonym(fact *resolve.Visible, spelling string, least semantic.Visibility) []string {
+	_, name := splitLast(spelling)
+	var out []string
+	for _, p := range s.reach(fact) {
+		for _, d := range p.to.Entity.Dimensions {
+			if c, ok := s.class(p.to, d); ok && c >= least && known(d.Synonyms, name) {
+				out = append(out, s.spell(fact, place{p, d}))
+			}
+		}
+	}
+	return out
+}
+
+// known reports whether a name is among synonyms, whatever its case and blanks.
+func known(synonyms []string, name string) bool {
+	plain := func(s string) string { return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(fold(s)) }
+	return slices.ContainsFunc(synonyms, func(s string) bool { return plain(s) == plain(name) })
 }
 
 // maskedPlace names the field whose mask closes a dimension that a fact would

@@ -184,7 +184,11 @@ func (s *scope) unknownMetric(name string) *diag.Error {
 		return diag.New(diag.PolicyColumn, "metric %q reads %s, which is masked for you, so its number would be wrong", name, s.maskOf(m)).
 			WithHint("list_metrics lists what you may ask")
 	}
-	return diag.New(diag.MetricUnknown, "no metric %q", name).Suggest(nearest(name, s.metricNames())...).
+	near := s.metricsKnownAs(name)
+	if len(near) == 0 {
+		near = nearest(name, s.metricNames())
+	}
+	return diag.New(diag.MetricUnknown, "no metric %q", name).Suggest(near...).
 		WithHint("list_metrics lists the metrics")
 }
 
@@ -317,6 +321,28 @@ func nearest(name string, among []string) []string {
 	for _, f := range found[:min(3, len(found))] {
 		if !slices.Contains(out, f.name) {
 			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+// metricsKnownAs lists what the subject may ask for that has a name as its synonym.
+func (s *scope) metricsKnownAs(name string) []string {
+	var out []string
+	for _, m := range s.catalog.Metrics {
+		if known(s.synonyms(m), name) && s.metric(m.Name) != nil {
+			out = append(out, string(m.Name))
+		}
+	}
+	return out
+}
+
+// synonyms are a metric's own and those of its measure.
+func (s *scope) synonyms(m *semantic.Metric) []string {
+	out := m.Synonyms
+	if e := s.catalog.Entity(m.Entity); e != nil {
+		if measure := e.Measure(m.Measure); measure != nil {
+			out = slices.Concat(out, measure.Synonyms)
 		}
 	}
 	return out
