@@ -168,6 +168,7 @@ func (b *builder) dimension(n node, e *semantic.Entity, label string, raw rawDim
 		n.child("kind").invalid("the kind of %s is %s", d.Type, d.Kind)
 	}
 	n.grains(d, raw.Grains)
+	n.reserved("dimension", label)
 	if f := alike(e.Fields, label, fieldName); f != nil && f.Name != d.Field && (d.Field == "" || d.Reads != nil) {
 		b.errs = append(n.b.errs, diag.New(diag.ModelDuplicate, "dimension %q has the name of a field that it does not stand for", label).At(d.Pos))
 	}
@@ -237,6 +238,8 @@ func (b *builder) measure(n node, e *semantic.Entity, label string, raw rawMeasu
 	return m
 }
 
+var aggregates = []semantic.Agg{semantic.Sum, semantic.Count, semantic.CountDistinct, semantic.Avg, semantic.Min, semantic.Max}
+
 // aggregate checks that the aggregate fits what it is given.
 func (n node) aggregate(m *semantic.Measure, f *semantic.Field) {
 	none := m.Field == "" && m.Expr == ""
@@ -247,7 +250,8 @@ func (n node) aggregate(m *semantic.Measure, f *semantic.Field) {
 	switch {
 	case m.Field != "" && m.Expr != "":
 		n.child("expr").invalid("a measure has field or expr, not both")
-	case none && m.Agg != semantic.Count && m.Agg != "":
+	case !slices.Contains(aggregates, m.Agg): // reported by CUE
+	case none && m.Agg != semantic.Count:
 		n.invalid("%s needs a field or an expr; measure %q has neither", m.Agg, m.Name)
 	case (m.Agg == semantic.Sum || m.Agg == semantic.Avg) && kind != semantic.KindNumber:
 		n.child("agg").invalid("%s needs a number; field %q is %s", m.Agg, f.Name, f.Type)
@@ -286,9 +290,12 @@ func (b *builder) filter(n node, e *semantic.Entity, label string, raw rawFilter
 	case semantic.RequiredFilter:
 		must("field", raw.Field, true)
 		must("expr", raw.Expr, false)
+		n.answerable(e, field)
 	case semantic.DefaultFilter:
 		must("field", raw.Field, true)
 		must("expr", raw.Expr, true)
+	default:
+		return f // reported by CUE
 	}
 	if f.Kind != semantic.DefaultFilter && len(raw.Unless) > 0 {
 		n.child("unless").invalid("only a default filter has unless")
@@ -297,4 +304,24 @@ func (b *builder) filter(n node, e *semantic.Entity, label string, raw rawFilter
 		n.child("field").invalid("a %s filter is about a field that callers may filter; %q is %s", f.Kind, field.Name, field.Visibility)
 	}
 	return f
+}
+
+// answerable refuses a required filter that no metric question could meet: such
+// a question names dimensions, and none stands for the field.
+func (n node) answerable(e *semantic.Entity, f *semantic.Field) {
+	if f == nil || f.Visibility < semantic.FilterOnly {
+		return // unknown, or refused for what it is
+	}
+	if slices.ContainsFunc(e.Dimensions, func(d *semantic.Dimension) bool { return d.Field == f.Name && d.Visibility >= semantic.FilterOnly }) {
+		return
+	}
+	n.child("field").refuse(diag.New(diag.ModelInvalid, "a required filter is given by the caller, and no dimension that callers may filter stands for field %q", f.Name).
+		WithHint("add dimensions: %q: {field: %q, description: ...}", f.Name, f.Name))
+}
+
+// reserved refuses the name that questions keep for the time of every metric.
+func (n node) reserved(noun, label string) {
+	if nameOf(label).Key() == "metric_time" {
+		n.b.errs = append(n.b.errs, diag.New(diag.ModelInvalid, "metric_time means the time of every metric in a question, and cannot be the name of a %s", noun).At(n.label()))
+	}
 }

@@ -127,6 +127,7 @@ func decode(value cue.Value, into any) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
+	d.UseNumber() // claims stay exact
 	return d.Decode(into)
 }
 

@@ -22,6 +22,7 @@ type places struct {
 	root    string
 	written map[string][]place // by key(path), in file order
 	order   map[string]int     // by key(path): rank of the first writing
+	schema  map[diag.Pos]bool  // where a file names a definition of the schema
 }
 
 type place struct {
@@ -33,11 +34,12 @@ type place struct {
 func key(path []string) string { return strings.Join(path, "\x00") }
 
 func newPlaces(root string, files []*ast.File) *places {
-	p := &places{root: root, written: map[string][]place{}, order: map[string]int{}}
+	p := &places{root: root, written: map[string][]place{}, order: map[string]int{}, schema: map[diag.Pos]bool{}}
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, func(a, b *ast.File) int { return strings.Compare(a.Filename, b.Filename) })
 	for _, file := range sorted {
 		p.walk(file, nil, file.Decls)
+		p.definitions(file)
 	}
 	return p
 }
@@ -55,6 +57,19 @@ func (p *places) walk(file *ast.File, path []string, decls []ast.Decl) {
 			p.enter(file, path, d.Expr)
 		}
 	}
+}
+
+// definitions notes where a file names one of the schema's, as plumbline.#Model.
+func (p *places) definitions(file *ast.File) {
+	imported := importName(file)
+	ast.Walk(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && imported != "" && x.Name == imported {
+				p.schema[p.pos(s.Pos())] = true
+			}
+		}
+		return true
+	}, nil)
 }
 
 func (p *places) add(file *ast.File, path []string, label token.Pos, value ast.Expr) {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -86,6 +87,7 @@ var wording = map[string]string{
 	"env":     "env must be the name of an environment variable",
 	"rows":    "rows must be a whole number from 1 to 1000000",
 	"workers": countRule, "threads": countRule,
+	"fill": "fill must be a whole number of at most 15 digits",
 	"keep": "keep must be a whole number from 0 to 1000",
 }
 
@@ -112,11 +114,16 @@ func (r *reader) refusal(path []string, e errors.Error) *diag.Error {
 		return r.at(path, "%s, in %s", text, describe(path[:len(path)-1]))
 	case m != nil:
 		return r.at(path, "%s must be one of: %s, in %s", last, strings.ReplaceAll(m[1], "|", ", "), describe(path[:len(path)-1]))
+	case len(path) > 2 && path[len(path)-2] == "claims":
+		return r.at(path, "a claim is a text, a number of 64 bits, true or false, or a list of texts; %s is none", describe(path))
 	case mismatch.MatchString(text):
 		kinds := mismatch.FindStringSubmatch(text)[1:]
 		return r.at(path, "%s has the wrong type: %s where %s is meant", describe(path), kinds[0], kinds[1])
 	case strings.HasPrefix(text, "conflicting values") && len(r.places.written[key(path)]) > 1:
 		return r.conflict(path)
+	case strings.HasPrefix(text, "conflicting values") && len(r.meeting(e)) > 1:
+		at := r.meeting(e)
+		return r.at(path, "%s has two values that exclude each other", describe(path)).At(at[1]).WithHint("the other is at %s", at[0])
 	case wording[last] != "" && refusesValue(text):
 		return r.at(path, "%s, in %s", wording[last], describe(path[:len(path)-1]))
 	case refusesValue(text):
@@ -197,6 +204,21 @@ func (r *reader) conflict(path []string) *diag.Error {
 	all := r.places.written[key(path)]
 	e := r.at(path, "%s has two values that exclude each other", describe(path))
 	return e.At(r.places.pos(all[1].value.Pos())).WithHint("the other is at %s", r.places.pos(all[0].value.Pos()))
+}
+
+// meeting gives the places in the user's files at which the values of a conflict
+// are written, in the order of files and lines; a pattern writes a value for many paths.
+func (r *reader) meeting(e errors.Error) []diag.Pos {
+	var out []diag.Pos
+	for _, p := range append([]token.Pos{e.Position()}, e.InputPositions()...) {
+		if at := r.places.pos(p); r.places.ours(p) && !r.places.schema[at] && !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	slices.SortFunc(out, func(a, b diag.Pos) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, a.Col-b.Col)
+	})
+	return out
 }
 
 // foreign is an error outside the model: syntax, imports, the user's own CUE.

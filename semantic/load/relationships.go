@@ -22,6 +22,8 @@ func relationship(n node, e *semantic.Entity, label string, raw rawRelationship)
 	return r
 }
 
+var kinds = []semantic.RelationshipKind{semantic.ManyToOne, semantic.OneToOne, semantic.OneToMany}
+
 // reach checks where the relationships of e lead: that the entity and its fields
 // exist, that joined fields are of one kind, and that the side said to be one
 // is joined by its whole primary key, since anything less would multiply rows.
@@ -39,7 +41,7 @@ func (b *builder) reach(e *semantic.Entity) {
 		for i, pair := range r.On {
 			sound = n.child("on", strconv.Itoa(i)).pair(e, to, pair) && sound
 		}
-		if !sound {
+		if !sound || !slices.Contains(kinds, r.Kind) {
 			continue
 		}
 		if r.Kind != semantic.OneToMany {
@@ -204,6 +206,7 @@ func (b *builder) metric(n node, label string, raw *rawModel) *semantic.Metric {
 		Filter: r.Filter, Numerator: nameOf(r.Numerator), Denominator: nameOf(r.Denominator),
 		Unit: r.Unit, Format: r.Format, Tags: r.Tags, Synonyms: r.Synonyms, Pos: n.label(),
 	}
+	n.reserved("metric", label)
 	if r.Filter != "" {
 		m.FilterPos = b.places.text(n.child("filter").path)
 	}
