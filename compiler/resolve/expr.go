@@ -174,6 +174,9 @@ func (r *resolver) function(f *sqlast.Function, c ctx) {
 		kind = OperatorFunction
 	}
 	r.bound.Functions = append(r.bound.Functions, FunctionUse{Name: spec.Name, Kind: string(kind), Args: len(f.Args), Distinct: f.Distinct, At: f.At})
+	if spec.Name == "unnest" {
+		r.unnest(f, c)
+	}
 	args := c
 	if spec.Kind == Aggregate {
 		args.clause, args.aggregate = InAggregate, spec.Name

@@ -150,7 +150,7 @@ func (c *column) combine(other column) {
 	same := c.bare && other.bare && len(c.from) == 1 && len(other.from) == 1 && c.from[0] == other.from[0]
 	l := append(lineage(nil), c.from...)
 	l.add(other.from...)
-	c.from, c.bare = l, same
+	c.from, c.bare, c.list = l, same, c.list && other.list
 }
 
 func unionByName(cols, part []column) []column {

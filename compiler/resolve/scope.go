@@ -31,6 +31,7 @@ type column struct {
 	name    string
 	from    lineage
 	bare    bool // exactly one entity column, unchanged
+	list    bool // certainly a list; an entity's own columns are no structs, so unnest takes those too
 	direct  bool
 	private bool // direct, and for the model's own text only
 	class   semantic.Visibility

@@ -31,6 +31,7 @@ func (r *resolver) item(e sqlast.Expr, sel *selection) {
 	c.bare = true
 	it.col.from = r.collect(func() { r.expr(e, c) })
 	it.uses[1] = len(r.uses)
+	it.col.list = r.isList(e, sel.scope)
 	it.col.name = meta.Alias
 	if meta.Alias == "" {
 		it.col.name = r.resultName(e, sel.scope)
@@ -367,6 +368,7 @@ func (r *resolver) addStar(at sqlast.Offset, list []starColumn, sel *selection) 
 			it.col = *c.custom
 		} else {
 			it.col.bare = len(c.hits) == 1 && c.hits[0].col.bare
+			it.col.list = len(c.hits) == 1 && (c.hits[0].col.list || c.hits[0].col.direct)
 			for _, h := range c.hits {
 				it.col.from.add(h.col.from...)
 				r.touch(h.col.from)

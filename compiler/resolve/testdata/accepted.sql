@@ -11,7 +11,7 @@ SELECT id = 1 AND total_cents > 2 OR status = 'x' FROM orders
 SELECT extract(year FROM order_date), date_trunc('month', order_date), order_date + INTERVAL 1 DAY, year(order_date), substring(status FROM 1 FOR 2), trim(status), left(status, 1), position('a' IN status), created_at AT TIME ZONE 'UTC' FROM orders
 names: SELECT list_value(1, 2), [1, 2][1], {'a': 1}, struct_pack(x := id), row(1, 2), [1, 2][1:2] FROM orders
 SELECT list_transform([1, 2], lambda x: x + 1), list_filter([1], lambda id: id > 0), list_transform([1], lambda x, i: x + i + id) FROM orders
-SELECT string_agg(status, ',' ORDER BY id DESC, status NULLS FIRST), list(id ORDER BY id), count(*) FILTER (WHERE id > 1), string_agg(DISTINCT status, ',') FROM orders
+SELECT string_agg(status, ',' ORDER BY id DESC, status NULLS FIRST), list(id ORDER BY id), count(*) FILTER (WHERE id > 1), string_agg(DISTINCT status, ',' ORDER BY status) FROM orders
 names: SELECT current_date, now(), count(*) FROM orders
 SELECT status COLLATE NOCASE FROM orders
 # windows
