@@ -72,6 +72,7 @@ type builder struct {
 	spelled  []DimensionRef     // beside plan.Keys
 	tables   int
 	filtered map[*Table][]filteredBy
+	refused  []refusedFilter
 	ranges   map[string]*interval // what the caller's filters leave of each operand
 	placed   int                  // caller's conditions that stand in the plan
 	expected int                  // and how many should

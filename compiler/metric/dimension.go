@@ -70,7 +70,8 @@ func canonical(spelling string, p place) string {
 func fold(word string) string { return semantic.Name(word).Key() }
 
 // placesOf finds what a spelling means, fact by fact. It must mean the same
-// dimension for all, unless it is metric_time.
+// dimension for all, unless it is metric_time. When it is refused, the places
+// that were found are given still.
 func (b *builder) placesOf(spelling string, least semantic.Visibility) ([]place, bool) {
 	out := make([]place, len(b.legs))
 	for i, l := range b.legs {
@@ -86,14 +87,14 @@ func (b *builder) placesOf(spelling string, least semantic.Visibility) ([]place,
 		}
 	}
 	if slices.ContainsFunc(out, func(p place) bool { return p.dim == nil }) {
-		return nil, false
+		return out, false
 	}
 	for i := 1; i < len(out) && fold(spelling) != MetricTime; i++ {
 		if out[i].dim != out[0].dim {
 			b.refuse(diag.New(diag.MetricAmbiguous, "%q means %s.%s for metric %q, but %s.%s for metric %q", spelling,
 				out[0].path.to.Entity.Name, out[0].dim.Name, b.legs[0].asked, out[i].path.to.Entity.Name, out[i].dim.Name, b.legs[i].asked).
 				WithHint("name a dimension that both have, as entity.dimension; for time use metric_time; or ask the metrics apart"))
-			return nil, false
+			return out, false
 		}
 	}
 	return out, true

@@ -27,6 +27,10 @@ func (b *builder) filters() {
 			continue
 		}
 		if i, ok := b.askedMetric(f.Field); ok {
+			if err := b.alsoDimension(f.Field, i); err != nil {
+				b.refuse(err)
+				continue
+			}
 			b.having(f, i)
 			continue
 		}
@@ -41,9 +45,42 @@ func (b *builder) filters() {
 	}
 }
 
+// askedMetric finds the asked metric that a filter names: NAME, or metric.NAME
+// where no dimension is spelled so.
 func (b *builder) askedMetric(name string) (int, bool) {
-	i := slices.IndexFunc(b.asked, func(m *semantic.Metric) bool { return m.Name.Key() == fold(name) })
+	key := fold(name)
+	if rest, ok := strings.CutPrefix(key, metricPrefix); ok && len(b.dimensionsCalled(name)) == 0 {
+		key = rest
+	}
+	i := slices.IndexFunc(b.asked, func(m *semantic.Metric) bool { return m.Name.Key() == key })
 	return i, i >= 0
+}
+
+// metricPrefix tells a metric from a dimension of the same name.
+const metricPrefix = "metric."
+
+// dimensionsCalled spells, as entity.dimension, what a name means beside metrics.
+func (b *builder) dimensionsCalled(name string) []string {
+	var out []string
+	for _, l := range b.legs {
+		for _, p := range b.places(l.fact, name) {
+			spelled := string(p.path.to.Entity.Name) + "." + string(p.dim.Name)
+			if !slices.Contains(out, spelled) {
+				out = append(out, spelled)
+			}
+		}
+	}
+	return out
+}
+
+// alsoDimension refuses a filter whose name is an asked metric and a dimension too.
+func (b *builder) alsoDimension(name string, i int) *diag.Error {
+	dims := b.dimensionsCalled(name)
+	if len(dims) == 0 {
+		return nil
+	}
+	return diag.New(diag.MetricAmbiguous, "%q is a metric of the question and a dimension", name).
+		WithHint("write %s%s for the metric, %s for the dimension", metricPrefix, b.asked[i].Name, listed(dims))
 }
 
 // having places a filter on an asked metric; it applies after aggregation.
@@ -75,30 +112,59 @@ func (b *builder) having(f Filter, i int) {
 // dimensionFilter places one filter of the caller in every leg.
 func (b *builder) dimensionFilter(field, grain, text string, make func(string, semantic.Type, *Bucket) (Test, *diag.Error)) {
 	places, ok := b.placesOf(field, semantic.FilterOnly)
+	if ok {
+		ok = b.placeFilter(places, field, grain, make)
+	}
 	if !ok {
+		b.notPlaced(places)
 		return
 	}
+	told := AppliedFilter{Origin: OfCaller, Text: text}
+	if fold(field) != MetricTime {
+		told.Entity = places[0].path.to.Entity.Name
+	}
+	b.plan.Applied = append(b.plan.Applied, told)
+}
+
+// notPlaced remembers what a refused filter would have been about: asking for it
+// once more as a required filter would be no help.
+func (b *builder) notPlaced(places []place) {
+	for i, p := range places {
+		if p.dim != nil {
+			b.refused = append(b.refused, refusedFilter{b.legs[i].Leg, p.path.key(), p.dim.Field.Key()})
+		}
+	}
+}
+
+// refusedFilter is a filter of the caller that stands in no leg, by what it would have read.
+type refusedFilter struct {
+	leg         *Leg
+	path, field string
+}
+
+// placeFilter puts a filter in every leg; false when it was refused.
+func (b *builder) placeFilter(places []place, field, grain string, make func(string, semantic.Type, *Bucket) (Test, *diag.Error)) bool {
 	b.expected += len(b.legs)
 	for i, l := range b.legs {
 		p := places[i]
 		op, err := b.operand(l, p, grain)
 		if err != nil {
 			b.refuse(err)
-			return
+			return false
 		}
 		tc := op.Bucket
 		if tc == nil && p.dim.Type.Kind() == semantic.KindTime {
 			col, err := b.timeColumn(p.path.to.Entity, p.dim)
 			if err != nil {
 				b.refuse(err)
-				return
+				return false
 			}
 			tc = &col
 		}
 		t, err := make(field, p.dim.Type, tc)
 		if err != nil {
 			b.refuse(err)
-			return
+			return false
 		}
 		l.Where = append(l.Where, b.condition(Condition{Operand: op, Test: t}))
 		b.placed++
@@ -109,11 +175,7 @@ func (b *builder) dimensionFilter(field, grain, text string, make func(string, s
 		}
 		b.filtered[op.Table] = append(b.filtered[op.Table], by)
 	}
-	told := AppliedFilter{Origin: OfCaller, Text: text}
-	if fold(field) != MetricTime {
-		told.Entity = places[0].path.to.Entity.Name
-	}
-	b.plan.Applied = append(b.plan.Applied, told)
+	return true
 }
 
 // plain reports whether a test is comparisons of its column with literals that
@@ -263,29 +325,63 @@ func (b *builder) required(l leg, t *Table, f *semantic.Filter) {
 		b.applied(t, f, false)
 		return
 	}
-	name := b.spellRequired(l, t, f.Field)
+	if slices.Contains(b.refused, refusedFilter{l.Leg, t.path, f.Field.Key()}) {
+		return // it is there, and its own mistake is told
+	}
+	refusal := diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", t.Entity.Name, f.Field)
+	d := b.dimensionOf(b.entity(t.Entity.Name), f.Field)
+	if d == nil {
+		b.refuse(refusal.WithHint("no dimension names that field, so metric questions cannot filter by it; ask in SQL, or let the model name it as a dimension"))
+		return
+	}
+	name, common := b.spellRequired(l, t, d)
 	hint := fmt.Sprintf(`add {"field": %q, "op": "=", "values": [...]} to filters`, name)
-	if fd := t.Entity.Field(f.Field); fd != nil && fd.Type.Kind() == semantic.KindTime {
+	if d.Type.Kind() == semantic.KindTime {
 		hint = fmt.Sprintf(`add {"field": %q, "from": "2024-01-01", "to": "2024-01-31"} to time, with your dates`, name)
 	}
-	b.refuse(diag.New(diag.PolicyRequired, "%q is asked with a filter on %q", t.Entity.Name, f.Field).WithHint("%s", hint))
+	if !common {
+		hint = fmt.Sprintf("the other metrics have no such dimension: ask %q apart, and there %s", l.asked, hint)
+	}
+	b.refuse(refusal.WithHint("%s", hint))
 }
 
-// spellRequired names the dimension through which a required field is filtered.
-func (b *builder) spellRequired(l leg, t *Table, field semantic.Name) string {
-	if d := t.Entity.Dimension(t.Entity.TimeDimension); t.Parent == nil && d != nil && d.Field.Key() == field.Key() {
-		return MetricTime
+// dimensionOf gives the dimension through which a caller filters by a field, nil without one.
+func (s *scope) dimensionOf(vis *resolve.Visible, field semantic.Name) *semantic.Dimension {
+	for _, d := range vis.Entity.Dimensions {
+		if d.Field.Key() == field.Key() && s.dimension(vis, d.Name) != nil {
+			return d
+		}
 	}
+	return nil
+}
+
+// spellRequired spells a dimension so that a filter on it can be placed in every
+// leg; false when there is no such spelling.
+func (b *builder) spellRequired(l leg, t *Table, d *semantic.Dimension) (string, bool) {
 	p := path{to: b.entity(t.Entity.Name)}
 	for at := t; at.Parent != nil; at = at.Parent {
 		p.roles = slices.Insert(p.roles, 0, at.Join)
 	}
-	for _, d := range t.Entity.Dimensions {
-		if d.Field.Key() == field.Key() && b.dimension(p.to, d.Name) != nil {
-			return b.spell(l.fact, place{p, d})
+	own := b.spell(l.fact, place{p, d})
+	if t.Parent == nil && t.Entity.TimeDimension.Key() == d.Name.Key() {
+		own = MetricTime
+	}
+	for _, try := range []string{own, b.spell(l.fact, place{p, d}), string(t.Entity.Name) + "." + string(d.Name)} {
+		if !slices.ContainsFunc(b.legs, func(o leg) bool { return !b.leadsTo(o, try, d) }) {
+			return try, true
 		}
 	}
-	return string(t.Entity.Name) + "." + string(field)
+	return own, false
+}
+
+// leadsTo reports that a filter under the spelling can be placed in a leg.
+func (b *builder) leadsTo(l leg, spelling string, d *semantic.Dimension) bool {
+	if spelling == MetricTime {
+		_, err := b.timeOf(l, semantic.FilterOnly)
+		return err == nil
+	}
+	found := b.places(l.fact, spelling)
+	return len(found) == 1 && found[0].dim == d
 }
 
 // applied tells of a model filter once. Its condition is shown only when the

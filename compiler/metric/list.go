@@ -19,7 +19,7 @@ type Listing struct {
 	Grain       string          // what one row of its fact is; "" for several facts
 	Time        []string        // grains of metric_time; nil when it has none
 	Synonyms    []string
-	Required    []string // fields that a question must filter by, as entity.field
+	Required    []string // dimensions that a question must filter by, as entity.dimension
 	Dimensions  []ListedDimension
 }
 
@@ -44,6 +44,9 @@ func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressio
 			continue
 		}
 		facts := s.facts(m)
+		if slices.ContainsFunc(facts, s.unaskable) {
+			continue
+		}
 		one := s.listing(m, facts)
 		key := fmt.Sprintf("%q", one.Entities)
 		if _, ok := dimensions[key]; !ok {
@@ -53,6 +56,13 @@ func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressio
 		out = append(out, one)
 	}
 	return out, s.failure
+}
+
+// unaskable reports a fact that requires a filter on a field that no dimension names.
+func (s *scope) unaskable(fact *resolve.Visible) bool {
+	return slices.ContainsFunc(fact.Entity.Filters, func(f *semantic.Filter) bool {
+		return f.Kind == semantic.RequiredFilter && s.dimensionOf(fact, f.Field) == nil
+	})
 }
 
 func (s *scope) listing(m *semantic.Metric, facts []*resolve.Visible) Listing {
@@ -74,7 +84,7 @@ func (s *scope) listing(m *semantic.Metric, facts []*resolve.Visible) Listing {
 		}
 		for _, filter := range f.Entity.Filters {
 			if filter.Kind == semantic.RequiredFilter {
-				out.Required = append(out.Required, string(f.Entity.Name)+"."+string(filter.Field))
+				out.Required = append(out.Required, string(f.Entity.Name)+"."+string(s.dimensionOf(f, filter.Field).Name))
 			}
 		}
 	}

@@ -32,8 +32,8 @@ type DimensionRef struct {
 	Grain string `json:"grain,omitempty"`
 }
 
-// Filter compares a dimension, or an asked metric after aggregation, with
-// values: text, numbers, booleans or null. Grain makes a time filter compare
+// Filter compares a dimension, or an asked metric after aggregation (also spelled
+// metric.NAME), with values: text, numbers, booleans or null. Grain makes a time filter compare
 // buckets; without it the raw column is compared.
 type Filter struct {
 	Field  string `json:"field"`
