@@ -17,7 +17,8 @@ const (
 	OperatorFunction FunctionKind = "operator"
 )
 
-// Function is one reviewed function of DuckDB 1.5.6. The zero value is none.
+// Function is one reviewed function of DuckDB 1.5.6, by its name in lower case. The
+// zero value is none.
 type Function struct {
 	Name   string
 	Kind   FunctionKind
@@ -58,7 +59,7 @@ var reviewed = map[FunctionKind]string{
 		fmod gamma gcd greatest greatest_common_divisor isfinite isinf isnan lcm least least_common_multiple lgamma ln log log10 log2 mod
 		multiply nextafter pi pow power radians round round_even roundbankers sign signbit sin sinh sqrt subtract tan tanh trunc
 		array_extract ascii bit_length char_length character_length chr concat concat_ws contains ends_with format format_bytes
-		formatReadableDecimalSize formatReadableSize from_base64 hash hex ilike_escape instr lcase left left_grapheme len length
+		formatreadabledecimalsize formatreadablesize from_base64 hash hex ilike_escape instr lcase left left_grapheme len length
 		length_grapheme like_escape lower lpad ltrim md5 nfc_normalize not_ilike_escape not_like_escape octet_length ord
 		parse_filename position prefix printf regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches
 		regexp_replace regexp_split_to_array repeat replace reverse right right_grapheme rpad rtrim sha1 sha256 split split_part
@@ -109,7 +110,7 @@ var functions = func() map[FunctionKind]map[string]Function {
 	for kind, names := range reviewed {
 		out[kind] = map[string]Function{}
 		for _, name := range strings.Fields(names) {
-			out[kind][strings.ToLower(name)] = Function{Name: name, Kind: kind, Size: sizes[name],
+			out[kind][name] = Function{Name: name, Kind: kind, Size: sizes[name],
 				Raises: slices.Contains(raising, name), Lambda: slices.Contains(taking, name)}
 		}
 	}

@@ -158,6 +158,7 @@ func (r *planReader) expression(class string, e map[string]any) {
 		return
 	}
 	name, _ := e["name"].(string)
+	name = strings.ToLower(name) // DuckDB has a few names in mixed case
 	if name == "" {
 		if class != "BOUND_WINDOW" {
 			r.fail("a call without a name in the plan")
