@@ -129,7 +129,7 @@ func nearest(name string, candidates []string) []string {
 	for _, c := range candidates {
 		k := fold(c)
 		d := levenshtein.ComputeDistance(key, k)
-		if d <= max(1, len(key)/3) {
+		if k != key && d <= max(1, len(key)/3) { // the name itself would be no help
 			list = append(list, scored{c, d})
 		}
 	}

@@ -171,8 +171,8 @@ func (r *resolver) star(s *sqlast.Star, q *sqlast.SelectNode, sel *selection) {
 	}
 	list := r.starColumns(rels, s.Relation == "", sel.scope.level)
 	list = r.exclude(s, list, rels, sel)
-	list = r.replace(s, list, sel)
-	list = r.renameStar(s, list, sel)
+	list = r.replace(s, list, rels, sel)
+	list = r.renameStar(s, list, rels, sel)
 	if len(list) == 0 {
 		if !sel.scope.broken {
 			r.refuse(s.At, "name a column", "* stands for no column here")
@@ -271,7 +271,7 @@ func (r *resolver) exclude(s *sqlast.Star, list []starColumn, rels []*relation, 
 }
 
 // replace puts the REPLACE expressions in, with the text they have.
-func (r *resolver) replace(s *sqlast.Star, list []starColumn, sel *selection) []starColumn {
+func (r *resolver) replace(s *sqlast.Star, list []starColumn, rels []*relation, sel *selection) []starColumn {
 	for _, rep := range s.Replace {
 		refs := len(r.refs)
 		c := sel.in(InOutput)
@@ -282,21 +282,43 @@ func (r *resolver) replace(s *sqlast.Star, list []starColumn, sel *selection) []
 			continue
 		}
 		found := false
+		list = slices.DeleteFunc(list, func(c starColumn) bool {
+			again := found && c.custom == nil && c.matches(fold(rep.Name), "")
+			found = found || c.matches(fold(rep.Name), "")
+			return again // as DuckDB does with every later column of that name
+		})
 		for i := range list {
 			if list[i].matches(fold(rep.Name), "") {
-				found = true
 				list[i].sql, list[i].as = "("+text+")", true
 				list[i].custom = &column{name: list[i].name, from: from}
 			}
 		}
-		if !found && !sel.scope.broken {
-			r.unknown(s.At, "column to REPLACE", rep.Name, sel.scope.names(Caller))
+		if !found {
+			r.notShown(s.At, "REPLACE", rep.Name, list, rels, sel)
 		}
 	}
 	return list
 }
 
-func (r *resolver) renameStar(s *sqlast.Star, list []starColumn, sel *selection) []starColumn {
+// notShown reports a name of REPLACE or RENAME that the star does not stand for.
+func (r *resolver) notShown(at sqlast.Offset, word, name string, list []starColumn, rels []*relation, sel *selection) {
+	if sel.scope.broken {
+		return
+	}
+	for _, rel := range rels {
+		if rel.column(fold(name), Caller) != nil {
+			r.refuse(at, "name a column that * shows", "* does not show %q, so %s finds nothing", name, word)
+			return
+		}
+	}
+	var shown []string
+	for _, c := range list {
+		shown = append(shown, c.name)
+	}
+	r.unknown(at, "column to "+word, name, shown)
+}
+
+func (r *resolver) renameStar(s *sqlast.Star, list []starColumn, rels []*relation, sel *selection) []starColumn {
 	for _, ren := range s.Rename {
 		found := false
 		for i := range list {
@@ -305,8 +327,8 @@ func (r *resolver) renameStar(s *sqlast.Star, list []starColumn, sel *selection)
 				list[i].name, list[i].as = ren.To, true
 			}
 		}
-		if !found && !sel.scope.broken {
-			r.unknown(s.At, "column to RENAME", ren.From.Column, sel.scope.names(Caller))
+		if !found {
+			r.notShown(s.At, "RENAME", ren.From.Column, list, rels, sel)
 		}
 	}
 	return list

@@ -31,6 +31,9 @@ SELECT * EXCLUDE id FROM products
 SELECT * EXCLUDE (p.id) FROM products p, (SELECT 1 AS id) x
 SELECT * REPLACE (total_cents / 100 AS total_cents) FROM orders
 SELECT * REPLACE (upper(label) AS label, id + 1 AS id) FROM products
+SELECT * REPLACE (1 AS id, 't' AS tenant) FROM customers c JOIN orders o ON o.customer_id = c.id
+SELECT * REPLACE (1 AS id) FROM products JOIN orders USING (id) JOIN customers c ON true
+SELECT c.* REPLACE (1 AS id), o.* REPLACE (2 AS id), * RENAME (id AS i) FROM customers c JOIN orders o ON o.customer_id = c.id
 SELECT * RENAME (id AS product) FROM products
 SELECT p.* EXCLUDE (category) RENAME (label AS l) FROM products p
 SELECT COLUMNS(*) FROM products
