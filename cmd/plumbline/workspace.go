@@ -6,6 +6,7 @@ import (
 
 	"plumbline"
 	"plumbline/engine"
+	"plumbline/semantic/diag"
 	"plumbline/semantic/load"
 )
 
@@ -28,7 +29,10 @@ func (c initCmd) Run(e *env) error {
 // unconfined is said wherever the operating system offers no sandbox.
 const unconfined = "note: this system cannot confine the workers (no landlock); see docs/security.md"
 
-type checkCmd struct{}
+type checkCmd struct {
+	Data bool   `help:"Also count what the data break of the models' promises: keys that repeat, rows without the partner that a complete relationship promises."`
+	As   string `default:"operator" help:"Subject of plumbline.cue that sees every row, for --data."`
+}
 
 // Run loads everything as serve does, self-test included, and reports all mistakes at once.
 func (c checkCmd) Run(e *env) (err error) {
@@ -37,6 +41,15 @@ func (c checkCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	if c.Data {
+		s, ok := eng.Subject(c.As)
+		if !ok {
+			return diag.New(diag.RequestSubject, "plumbline.cue declares no subject %q", c.As).WithHint("give --as a subject that sees every row")
+		}
+		if err := eng.CheckData(e.ctx, s); err != nil {
+			return err
+		}
+	}
 	sum := eng.Summary()
 	if e.cli.JSON {
 		return e.print(sum)

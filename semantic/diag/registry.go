@@ -66,6 +66,7 @@ const (
 	ModelDuplicate Code = "model.duplicate"
 	ModelCycle     Code = "model.cycle"
 	ModelSQL       Code = "model.sql"
+	ModelData      Code = "model.data"
 
 	ConfigInvalid   Code = "config.invalid"
 	ConfigRego      Code = "config.policy"
@@ -148,6 +149,8 @@ var registry = []Info{
 	{ModelDuplicate, "Names are unique without regard to case.", "Two things of one scope share a name, or an entity is declared in two files.", "Rename one."},
 	{ModelCycle, "Relationships form no unnamed cycle.", "Entities reach themselves over relationships that no role name tells apart.", "Name the role of each relationship on the cycle."},
 	{ModelSQL, "SQL in a model is an expression over the entity's own fields.", "An expression does not parse, or names something it may not.", "Correct the expression at the given place."},
+
+	{ModelData, "The data keep what the models promise.", "A primary key repeats, or a relationship declared complete has rows without a partner.", "Correct the data, the key, or the relationship; plumbline check --data counts again."},
 
 	{ConfigInvalid, "plumbline.cue is valid.", "The workspace configuration has a mistake.", "Correct it at the given place."},
 	{ConfigRego, "The policy bundle compiles and says rows in SQL for every sample subject.", "A policy does not compile, or a row rule cannot be said.", "Correct the policy at the given place."},
