@@ -147,7 +147,13 @@ func (w *writer) single(l *metric.Leg) {
 	w.from(l)
 	w.groupBy(len(p.Keys))
 	w.having(w.filled)
-	w.orderAndLimit()
+	w.orderAndLimit(func(i int) {
+		if i < len(p.Keys) {
+			w.operand(l.Keys[i])
+			return
+		}
+		w.byModel(func() { w.value(p.Metrics[i-len(p.Keys)].Value, w.filled) })
+	})
 }
 
 // union prints a plan of several facts.
@@ -166,7 +172,13 @@ func (w *writer) union() {
 	w.put("\n) AS \"u\"")
 	w.groupBy(len(p.Keys))
 	w.having(w.combined)
-	w.orderAndLimit()
+	w.orderAndLimit(func(i int) {
+		if i < len(p.Keys) {
+			w.put(`"u".`, alias("k", i+1))
+			return
+		}
+		w.byModel(func() { w.value(p.Metrics[i-len(p.Keys)].Value, w.combined) })
+	})
 }
 
 // leg prints one fact of several: its keys, its own aggregates, and NULL in the
@@ -342,8 +354,10 @@ func (w *writer) having(leaf func(*metric.Leaf)) {
 }
 
 // orderAndLimit prints both always by position, NULLs last in both directions.
-// One row more than the limit is fetched, so that the answer can say whether it was cut.
-func (w *writer) orderAndLimit() {
+// NaN and infinities, which DuckDB puts above all numbers, are last too: column
+// prints a column once more, to order by it as the answer shows it. One row more
+// than the limit is fetched, so that the answer can say whether it was cut.
+func (w *writer) orderAndLimit(column func(int)) {
 	if len(w.plan.Keys) == 0 {
 		w.ordered = len(w.plan.Order) // one row needs no order
 		return
@@ -355,7 +369,19 @@ func (w *writer) orderAndLimit() {
 		if o.Desc {
 			dir = " DESC"
 		}
-		w.put(strconv.Itoa(o.Column+1), dir, " NULLS LAST")
+		if o.Finite {
+			w.put("CASE WHEN isfinite(")
+			column(o.Column)
+			w.put(") THEN ")
+			column(o.Column)
+			w.put(" END", dir, " NULLS LAST")
+		}
+		if o.Finite && o.Column < len(w.plan.Keys) {
+			w.put(", ") // keys are groups of their own, and tell them apart
+		}
+		if !o.Finite || o.Column < len(w.plan.Keys) {
+			w.put(strconv.Itoa(o.Column+1), dir, " NULLS LAST")
+		}
 		w.ordered++
 	})
 	if w.plan.Limit > 0 {

@@ -3,6 +3,7 @@ package metric
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"plumbline/compiler/resolve"
@@ -181,7 +182,7 @@ func leafType(agg semantic.Agg, of semantic.Type) semantic.Type {
 		switch {
 		case whole(of):
 			return "hugeint"
-		case of == "float" || of == "double":
+		case floating(of):
 			return "double"
 		case len(of) > 8 && of[:8] == "decimal(":
 			var p, s int
@@ -303,8 +304,46 @@ func (b *builder) order() {
 			terms = append(terms, OrderTerm{Column: i})
 		}
 	}
+	for i := range terms {
+		terms[i].Finite = b.diverges(terms[i].Column)
+	}
 	b.plan.Order = terms
 }
+
+// diverges reports that a column of the answer may hold NaN or infinities.
+func (b *builder) diverges(column int) bool {
+	if column < len(b.plan.Keys) {
+		return floating(b.plan.Keys[column].Type)
+	}
+	return b.valueDiverges(b.plan.Metrics[column-len(b.plan.Keys)].Value)
+}
+
+func (b *builder) valueDiverges(v Value) bool {
+	switch v := v.(type) {
+	case *Ratio:
+		return b.valueDiverges(v.Num) || b.valueDiverges(v.Den)
+	case *Leaf:
+		return v.diverges()
+	}
+	return false
+}
+
+// diverges goes by what is aggregated: a floating field, or a number computed
+// from one or by a division.
+func (l *Leaf) diverges() bool {
+	if l.Arg == nil || l.Agg == semantic.Count || l.Agg == semantic.CountDistinct {
+		return false
+	}
+	reads := slices.ContainsFunc(l.Arg.Columns, func(p resolve.Place) bool {
+		return floating(l.Arg.Table.Entity.Field(p.Column).Type)
+	})
+	if l.Agg == semantic.Sum || l.Agg == semantic.Avg {
+		return reads || strings.Contains(l.Arg.Text, "/")
+	}
+	return floating(l.Type) // of an expression, min and max may be text
+}
+
+func floating(t semantic.Type) bool { return t == "float" || t == "double" }
 
 func (b *builder) labels() []string {
 	var out []string

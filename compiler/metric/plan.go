@@ -165,6 +165,7 @@ const distinct = "IS DISTINCT FROM"
 type OrderTerm struct {
 	Column int
 	Desc   bool
+	Finite bool // the column may hold NaN and infinities: they are ordered as the NULL they are shown as
 }
 
 // FilterOrigin says whose a filter is.

@@ -22,3 +22,10 @@ func TestJoinedFiltersAreToldAsTheirs(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, strings.Join(ans.Warnings, "\n"), "counted under NULL")
 }
+
+// TestOrderByAFloatingMetric orders by a mean of doubles: its text repeats the aggregate.
+func TestOrderByAFloatingMetric(t *testing.T) {
+	ans, err := shop(t).metric("operator", `{"metrics": ["avg_risk"], "dimensions": ["plan"], "order": [{"by": "avg_risk", "desc": true}]}`)
+	require.NoError(t, err)
+	require.NotEmpty(t, ans.Table.Rows)
+}
