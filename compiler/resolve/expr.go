@@ -85,9 +85,24 @@ func (r *resolver) expr(e sqlast.Expr, c ctx) {
 		r.query(e.Query, c.scope, c.ctes, false)
 	case *sqlast.Lambda:
 		r.arrow(e, in)
+	case *sqlast.Positional:
+		r.positional(e, c)
 	default:
 		r.refusedExpr(e)
 	}
+}
+
+// positional binds the column that ARRAY(SELECT ...) collects: DuckDB's parser
+// makes a query over the one written, and names its column by position. One that
+// the text itself holds has a place, and is refused.
+func (r *resolver) positional(e *sqlast.Positional, c ctx) {
+	if e.At == sqlast.NoOffset && len(c.scope.rels) == 1 && c.scope.rels[0].ref < 0 {
+		if cols := c.scope.rels[0].cols; 1 <= e.Index && e.Index <= len(cols) {
+			r.touch(cols[e.Index-1].from)
+			return
+		}
+	}
+	r.refuse(place(e), "name the column", "a column by position is not supported")
 }
 
 // refusedExpr words the refusal of what no clause accepts.
@@ -96,8 +111,6 @@ func (r *resolver) refusedExpr(e sqlast.Expr) {
 	switch e.(type) {
 	case *sqlast.Star:
 		r.refuse(at, "list the columns by name", "* and COLUMNS stand only alone in a select list")
-	case *sqlast.Positional:
-		r.refuse(at, "name the column", "a column by position is not supported")
 	case *sqlast.Parameter:
 		r.report(diag.ParseParameter, at, "values are written as literals, and nothing binds a parameter").Hint = "write the value into the text"
 	default:
