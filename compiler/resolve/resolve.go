@@ -34,12 +34,22 @@ func Resolve(ctx context.Context, stmt *sqlast.Statement, view View, opts Option
 	}
 	if len(r.errs) == 0 {
 		r.lostStars()
+		r.namesAreCertain(cols)
 	}
 	r.finish(cols)
 	if err := r.errs.Err(); err != nil {
 		return nil, err
 	}
 	return r.bound, nil
+}
+
+// namesAreCertain refuses a result column whose name in DuckDB is not known here.
+func (r *resolver) namesAreCertain(cols []column) {
+	for i, c := range cols {
+		if c.name == "" {
+			r.refuse(sqlast.NoOffset, "give it a name with AS", "the name of result column %d is not certain", i+1)
+		}
+	}
 }
 
 // resolver is the state of one Resolve.
@@ -63,6 +73,7 @@ type reference struct {
 	visible *Visible
 	used    map[string]bool
 	full    bool // a column may count without being named
+	silent  bool // a star that is not in the text shows each column of the fence
 }
 
 func (r *resolver) report(code diag.Code, at sqlast.Offset, format string, args ...any) *diag.Error {
@@ -171,6 +182,9 @@ func (r *resolver) finish(cols []column) {
 			class, _ := ref.visible.Class(name)
 			if ref.used[name.Key()] || ref.full && class != semantic.Private {
 				ref.Columns = append(ref.Columns, name)
+				if ref.silent && class != semantic.Output {
+					r.refuse(ref.Node.At, "write (SELECT columns FROM ...)", "this form shows every column of %q, also one that may not be selected", ref.Alias)
+				}
 			}
 		}
 	}

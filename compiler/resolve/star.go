@@ -184,20 +184,14 @@ func (r *resolver) star(s *sqlast.Star, q *sqlast.SelectNode, sel *selection) {
 }
 
 // silentStar is a star that stands in the tree and not in the text: VALUES, the
-// PIVOT statement, a join in brackets with an alias. It cannot be spliced, so it
-// may stand for output columns only.
+// PIVOT statement, a join in brackets with an alias. It cannot be spliced, so the
+// fences below it offer output columns only.
 func (r *resolver) silentStar(rels []*relation, sel *selection) {
 	at := sqlast.NoOffset
 	for _, rel := range rels {
-		if rel.ref < 0 {
-			continue
-		}
-		at = r.refs[rel.ref].Node.At
-		for i := range rel.cols {
-			if rel.cols[i].class != semantic.Output {
-				r.refuse(at, "write (SELECT columns FROM ...)", "this form shows every column of %q, also those that may not be selected", rel.alias)
-				return
-			}
+		if rel.ref >= 0 {
+			at = r.refs[rel.ref].Node.At
+			r.refs[rel.ref].silent = true
 		}
 	}
 	r.addStar(at, r.starColumns(rels, true, sel.scope.level), sel)
@@ -209,7 +203,7 @@ func (r *resolver) starColumns(rels []*relation, all bool, lv *level) []starColu
 	var out []starColumn
 	done := map[*merged]bool{}
 	for _, rel := range rels {
-		if rel.ref >= 0 {
+		if rel.ref >= 0 && !r.refs[rel.ref].silent {
 			r.refs[rel.ref].full = true
 		}
 		for i := range rel.cols {

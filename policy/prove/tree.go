@@ -91,7 +91,7 @@ func (r *treeReader) query(q sqlast.Query, scope names) {
 func (r *treeReader) selectNode(s *sqlast.SelectNode, scope names) {
 	out := r.within(s.From)
 	for _, e := range s.Select {
-		if !pivoted(e, s.From) {
+		if !pivoted(e, s.From) && !r.joined(e, s.From) {
 			r.expr(e, scope)
 		}
 	}
@@ -116,6 +116,40 @@ func pivoted(e sqlast.Expr, from sqlast.TableRef) bool {
 		return ok && !s.Columns
 	}
 	return false
+}
+
+// joined recognises the star that DuckDB writes for a join in brackets with an
+// alias. It shows every column of the fences in it, so each must be one that the
+// subject may select.
+func (r *treeReader) joined(e sqlast.Expr, from sqlast.TableRef) bool {
+	s, ok := plainStar(e)
+	if !ok || s.Columns || s.At != sqlast.NoOffset {
+		return false
+	}
+	_, ok = from.(*sqlast.JoinRef)
+	return ok && r.selectable(from)
+}
+
+func (r *treeReader) selectable(t sqlast.TableRef) bool {
+	switch t := t.(type) {
+	case *sqlast.JoinRef:
+		return r.selectable(t.Left) && r.selectable(t.Right)
+	case *sqlast.SubqueryRef:
+		s, ok := t.Query.(*sqlast.SelectNode)
+		if !ok {
+			return true
+		}
+		b, ok := s.From.(*sqlast.BaseTable)
+		if !ok || b.Schema == "" {
+			return true // its own select list was read
+		}
+		for _, item := range s.Select {
+			if c, has := r.in.Decision.Entities[b.Table].Columns[semantic.Name(itemName(item)).Key()]; has && c.Class != semantic.Output {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // plainStar recognises a star without a qualifier and without changes; DuckDB
