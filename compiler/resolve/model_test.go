@@ -84,7 +84,7 @@ func (c *counting) Serialize(ctx context.Context, text string) ([]byte, error) {
 // line, where use is a filter, an aggregate or the type of a dimension.
 func TestCheckTypes(t *testing.T) {
 	db := ducktest.Open(t, semantictest.Shop())
-	datadriven.RunTest(t, "testdata/types", func(t *testing.T, d *datadriven.TestData) string {
+	datadriven.RunTest(t, "testdata/typed", func(t *testing.T, d *datadriven.TestData) string {
 		c := semantictest.Shop()
 		orders := c.Entity("orders")
 		for i, line := range strings.Split(d.Input, "\n") {
