@@ -26,24 +26,37 @@ func TestOpenRefuses(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"network":         {map[string]string{"x.rego": "package x\n\na if http.send({\"method\": \"get\", \"url\": \"http://a\"})\n"}, "rego/x.rego:3:6: config.policy: undefined function http.send"},
-		"name lookup":     {map[string]string{"x.rego": "package x\n\na if net.lookup_ip_addr(\"a\")\n"}, "undefined function net.lookup_ip_addr"},
-		"environment":     {map[string]string{"x.rego": "package x\n\na if opa.runtime().env.HOME\n"}, "undefined function opa.runtime"},
-		"clock":           {map[string]string{"x.rego": "package x\n\na if time.now_ns() > 5\n"}, "undefined function time.now_ns"},
-		"randomness":      {map[string]string{"x.rego": "package x\n\na if rand.intn(\"a\", 5) > 1\n"}, "undefined function rand.intn"},
-		"uuid":            {map[string]string{"x.rego": "package x\n\na if uuid.rfc4122(\"a\") != \"\"\n"}, "undefined function uuid.rfc4122"},
-		"big values":      {map[string]string{"x.rego": "package x\n\na if numbers.range(1, 1000000000)\n"}, "undefined function numbers.range"},
-		"syntax":          {map[string]string{"x.rego": "package x\n\na if if\n"}, "rego/x.rego:3:6: config.policy"},
-		"empty":           {map[string]string{"x.rego": "# nothing\n"}, "config.policy"},
-		"strict":          {map[string]string{"x.rego": "package x\n\na if {\n\tb := 1\n}\n"}, "rego/x.rego:4:2: config.policy"},
-		"old language":    {map[string]string{"x.rego": "package x\n\na { true }\n"}, "rego/x.rego:3:1: config.policy"},
-		"no question":     {map[string]string{"question.rego": "package plumbline.question\n"}, "package plumbline.question has no rule allow.ID"},
-		"no verify":       {map[string]string{"verify.rego": "package plumbline.verify\n"}, "package plumbline.verify has no rule allow.ID"},
-		"default allow":   {map[string]string{"question.rego": "package plumbline.question\n\ndefault allow.all := true\n"}, "rego/question.rego:3:1: config.policy: a rule that decides has no default"},
-		"deny as a set":   {map[string]string{"question.rego": "package plumbline.question\n\nallow.all if true\n\ndeny contains \"x\"\n"}, `names its id; "deny" has none; write deny.some_id`},
-		"samples":         {map[string]string{"subjects.json": `{"sample_subject": []}`}, "rego/subjects.json: config.policy"},
-		"data":            {map[string]string{"data.json": `[1`}, "rego/data.json: config.policy"},
-		"schema mismatch": {map[string]string{"schemas/a/input.json": `{"type": "object", "properties": {"user": {"type": "string"}}, "additionalProperties": false}`, "x.rego": "# METADATA\n# schemas:\n#   - input: schema.a.input\npackage x\n\na if input.usr == \"x\"\n"}, "rego/x.rego:6:6: config.policy: undefined ref: input.usr"},
+		"network":          {map[string]string{"x.rego": "package x\n\na if http.send({\"method\": \"get\", \"url\": \"http://a\"})\n"}, "rego/x.rego:3:6: config.policy: undefined function http.send"},
+		"name lookup":      {map[string]string{"x.rego": "package x\n\na if net.lookup_ip_addr(\"a\")\n"}, "undefined function net.lookup_ip_addr"},
+		"environment":      {map[string]string{"x.rego": "package x\n\na if opa.runtime().env.HOME\n"}, "undefined function opa.runtime"},
+		"clock":            {map[string]string{"x.rego": "package x\n\na if time.now_ns() > 5\n"}, "undefined function time.now_ns"},
+		"randomness":       {map[string]string{"x.rego": "package x\n\na if rand.intn(\"a\", 5) > 1\n"}, "undefined function rand.intn"},
+		"uuid":             {map[string]string{"x.rego": "package x\n\na if uuid.rfc4122(\"a\") != \"\"\n"}, "undefined function uuid.rfc4122"},
+		"big values":       {map[string]string{"x.rego": "package x\n\na if numbers.range(1, 1000000000)\n"}, "undefined function numbers.range"},
+		"syntax":           {map[string]string{"x.rego": "package x\n\na if if\n"}, "rego/x.rego:3:6: config.policy"},
+		"empty":            {map[string]string{"x.rego": "# nothing\n"}, "config.policy"},
+		"strict":           {map[string]string{"x.rego": "package x\n\na if {\n\tb := 1\n}\n"}, "rego/x.rego:4:2: config.policy"},
+		"old language":     {map[string]string{"x.rego": "package x\n\na { true }\n"}, "rego/x.rego:3:1: config.policy"},
+		"no question":      {map[string]string{"question.rego": "package plumbline.question\n"}, "package plumbline.question has no rule allow.ID"},
+		"no verify":        {map[string]string{"verify.rego": "package plumbline.verify\n"}, "package plumbline.verify has no rule allow.ID"},
+		"default allow":    {map[string]string{"question.rego": "package plumbline.question\n\ndefault allow.all := true\n"}, "rego/question.rego:3:1: config.policy: a rule that decides has no default"},
+		"deny as a set":    {map[string]string{"question.rego": "package plumbline.question\n\nallow.all if true\n\ndeny contains \"x\"\n"}, `names its id; "deny" has none; write deny.some_id`},
+		"misspelt head":    {map[string]string{"x.rego": "package plumbline.access\n\nvisibel.analyst if true\n"}, `rego/x.rego:3:1: config.policy: the rule visibel.analyst decides nothing, and no rule uses it; package plumbline.access decides by: visible, columns, masks, all_rows, rows; remove`},
+		"strange head":     {map[string]string{"x.rego": "package plumbline.question\n\nforbid[\"x\"] := 1\n"}, `package plumbline.question decides by: allow, deny`},
+		"lonely helper":    {map[string]string{"x.rego": "package plumbline.limits\n\nhelper if true\n"}, `rego/x.rego:3:1: config.policy: the rule helper decides nothing`},
+		"misspelt set":     {map[string]string{"x.rego": "package plumbline.verify\n\ndenny contains \"x\"\n"}, `package plumbline.verify decides by: allow, deny`},
+		"misspelt package": {map[string]string{"x.rego": "package plumbline.acces\n\nmasks.x := {}\n"}, `rules of that name decide in package plumbline.access`},
+		"limit below zero": {map[string]string{"x.rego": "package plumbline.limits\n\nlower.z := {\"rows\": -1}\n"}, `rego/x.rego:3:1: config.policy: a limit is a whole number and not below zero; "rows" is -1`},
+		"unknown limit":    {map[string]string{"x.rego": "package plumbline.limits\n\nlower.z := {\"row\": 5} if input.tool == \"x\"\n"}, `there is no "row"`},
+		"limit of text":    {map[string]string{"x.rego": "package plumbline.limits\n\nlower.z := {\"bytes\": \"5\"}\n"}, `"bytes" is "5"`},
+		"half a row":       {map[string]string{"x.rego": "package plumbline.limits\n\nlower.z := {\"rows\": 1.5}\n"}, `"rows" is 1.5`},
+		"sample's type":    {map[string]string{"subjects.json": "{\"sample_subjects\": [\n{\"id\": \"a\",\n\"roles\": \"b\"}]}"}, `rego/subjects.json:3: config.policy: the file is JSON of the documented shape; sample_subjects`},
+		"sample's member":  {map[string]string{"subjects.json": "{\"sample_subjects\": [\n{\"id\": \"a\",\n\"role\": [\"b\"]}]}"}, `rego/subjects.json:3: config.policy: the file is JSON of the documented shape; it has no member "role"`},
+		"sample's comma":   {map[string]string{"subjects.json": "{\"sample_subjects\": [\n{\"id\": \"a\"},]}"}, `rego/subjects.json:2: config.policy: the file is JSON, and this is not`},
+		"samples twice":    {map[string]string{"subjects.json": "{}\n{}"}, `rego/subjects.json:`},
+		"samples":          {map[string]string{"subjects.json": `{"sample_subject": []}`}, "rego/subjects.json:1: config.policy"},
+		"data":             {map[string]string{"data.json": `[1`}, "rego/data.json:1: config.policy"},
+		"schema mismatch":  {map[string]string{"schemas/a/input.json": `{"type": "object", "properties": {"user": {"type": "string"}}, "additionalProperties": false}`, "x.rego": "# METADATA\n# schemas:\n#   - input: schema.a.input\npackage x\n\na if input.usr == \"x\"\n"}, "rego/x.rego:6:6: config.policy: undefined ref: input.usr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := writeBundle(t, map[string]string{})
@@ -276,6 +289,21 @@ func TestCheckSamples(t *testing.T) {
 	requireCode(t, diag.ConfigRego, err)
 	require.Contains(t, err.Error(), `rego/rows.rego:4:2: config.policy: for sample subject "ana" and entity`)
 	require.NotContains(t, err.Error(), "policy.unsayable")
+
+	// A rule that no sample makes speak was not checked; everything in sight of
+	// all_rows was.
+	one := semantic.NewCatalog("one", []*semantic.Entity{orders()}, nil, semantic.TimeSettings{})
+	silent := openText(t, map[string]string{"more.rego": "package plumbline.access\n\nrows.auditor if {\n\t\"auditor\" in input.subject.roles\n\tround(input.row.id) == 1\n}\n"})
+	err = silent.CheckSamples(ctx, []policy.Subject{people["ana"]}, one)
+	requireCode(t, diag.ConfigRego, err)
+	require.Contains(t, err.Error(), "rego/more.rego:3: config.policy: rows.auditor holds for no sample subject")
+	all := openText(t, map[string]string{"more.rego": "package plumbline.access\n\nall_rows.x if true\n"})
+	require.NoError(t, all.CheckSamples(ctx, []policy.Subject{people["ana"]}, one))
+
+	limits := openText(t, map[string]string{"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": n} if some n in [-5]\n"})
+	err = limits.CheckSamples(ctx, []policy.Subject{people["ana"]}, one)
+	requireCode(t, diag.ConfigRego, err)
+	require.Contains(t, err.Error(), `rego/limits.rego:3: config.policy: for sample subject "ana"`)
 }
 
 func facts() policy.Facts {
@@ -331,9 +359,9 @@ func TestDecideCloses(t *testing.T) {
 		"number as reason": {"question.rego": question + "allow.x if true\n\ndeny.x := 5\n"},
 		"error":            {"question.rego": question + "allow.x if not upper(input.limits.rows) == \"A\"\n"},
 		"conflict":         {"question.rego": question + "allow.x if true\n\ndeny.x := y if some y in [\"a\", \"b\"]\n"},
-		"unknown limit":    {"limits.rego": "package plumbline.limits\n\nlower.x := {\"row\": 5}\n"},
-		"limit below zero": {"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": -5}\n"},
-		"limit is text":    {"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": \"5\"}\n"},
+		"unknown limit":    {"limits.rego": "package plumbline.limits\n\nlower.x := {name: 5} if some name in [\"row\"]\n"},
+		"limit below zero": {"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": n} if some n in [-5]\n"},
+		"limit is text":    {"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": n} if some n in [\"5\"]\n"},
 		"limit conflicts":  {"limits.rego": "package plumbline.limits\n\nlower.x := {\"rows\": n} if some n in [1, 2]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

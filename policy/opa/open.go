@@ -154,10 +154,34 @@ func (b *bundle) readJSON(name, rel string, text []byte) error {
 		err = dec.Decode(&samples)
 		b.samples = samples.Subjects
 	}
+	if err == nil && dec.More() {
+		err = errors.New("more than one JSON value")
+	}
 	if err != nil {
-		return diag.Wrap(err, diag.ConfigRego, "the file is JSON of the documented shape").At(diag.Pos{File: name})
+		return misshapen(err, name, text, dec.InputOffset())
 	}
 	return nil
+}
+
+// misshapen tells where JSON is wrong, and which member, never its value.
+func misshapen(err error, name string, text []byte, offset int64) *diag.Error {
+	what := "the file is JSON of the documented shape"
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	unknown, isUnknown := strings.CutPrefix(err.Error(), "json: unknown field ")
+	switch {
+	case errors.As(err, &syntax):
+		what, offset = "the file is JSON, and this is not", syntax.Offset
+	case errors.As(err, &typed) && typed.Field != "":
+		what, offset = what+"; "+typed.Field+" has another type", typed.Offset
+	case isUnknown:
+		what += "; it has no member " + unknown
+		if i := bytes.Index(text, []byte(unknown)); i >= 0 {
+			offset = int64(i)
+		}
+	}
+	line := 1 + bytes.Count(text[:min(int(offset), len(text))], []byte{'\n'})
+	return diag.Wrap(err, diag.ConfigRego, "%s", what).At(diag.Pos{File: name, Line: line})
 }
 
 func parse(texts map[string]string) (map[string]*ast.Module, error) {

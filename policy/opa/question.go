@@ -107,7 +107,7 @@ func (p *Policy) lowered(limits policy.Limits, answer verdict) (policy.Limits, [
 		for name, value := range answer.Lower[id] {
 			bound, ok := bounds[name]
 			if !ok || value < 0 {
-				return policy.Limits{}, nil, failed(errLimit)
+				return policy.Limits{}, nil, failed(errLimit).At(rulePos(p.rules.ref(limitsPackage, "lower", id)))
 			}
 			*bound = min(*bound, value)
 		}

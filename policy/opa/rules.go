@@ -65,7 +65,8 @@ func (t ruleTable) query(docs ...string) string {
 }
 
 // collectRules finds the deciding rules and refuses those whose id is not
-// written out, those with a default or an else, and functions.
+// written out, those with a default or an else, functions,
+// bounds that cannot be, and rules that look as if they decided.
 func collectRules(c *ast.Compiler) (ruleTable, error) {
 	table := ruleTable{}
 	var list diag.List
@@ -75,12 +76,20 @@ func collectRules(c *ast.Compiler) (ruleTable, error) {
 			ref := r.Head.Ref()
 			doc := strings.Trim(ref[0].Value.String(), `"`)
 			if !decides(pkg, doc) {
+				if err := unused(c, pkg, r); err != nil {
+					list = append(list, err)
+				}
 				continue
 			}
 			id, err := ruleID(r)
 			if err != nil {
 				list = append(list, err.At(pos(r.Location)))
 				continue
+			}
+			if doc == "lower" {
+				if err := badLimit(r); err != nil {
+					list = append(list, err.At(pos(r.Location)))
+				}
 			}
 			if doc != "rows" && pkg == accessPackage {
 				list = append(list, readsRow(c, r, doc, id)...)

@@ -16,7 +16,8 @@ var sampleTime = time.Date(2026, time.January, 15, 12, 0, 0, 0, time.UTC)
 
 // CheckSamples evaluates every entity for the bundle's sample subjects and the
 // given ones, so that a rule that cannot be said in SQL stops the load and not a
-// question. It reports every mistake once, as config.policy with the rule's file and
+// question, and so that each
+// rows rule has spoken once. It reports every mistake once, as config.policy with the rule's file and
 // line. Without a subject nothing can be checked, which is a mistake too.
 func (p *Policy) CheckSamples(ctx context.Context, subjects []policy.Subject, c *semantic.Catalog) error {
 	subjects = slices.Concat(p.samples, subjects)
@@ -24,21 +25,75 @@ func (p *Policy) CheckSamples(ctx context.Context, subjects []policy.Subject, c 
 		return diag.New(diag.ConfigRego, "a policy bundle declares sample subjects, so that row rules are checked at load").
 			WithHint("list one subject per role in subjects.json beside the policies")
 	}
-	var list diag.List
+	t := &sampling{policy: p, catalog: c, said: map[string]bool{}}
 	for _, s := range subjects {
-		for _, e := range c.Entities {
-			_, err := p.decideEntity(ctx, s, sampleTime, e)
-			for _, d := range diag.All(err) {
-				found := *d
-				found.Code, found.Err = diag.ConfigRego, d
-				found.Msg = fmt.Sprintf("for sample subject %q and entity %q: %s", s.ID, e.Name, d.Msg)
-				if !slices.ContainsFunc(list, func(x *diag.Error) bool { return sameOffence(x.Err, d) }) {
-					list = append(list, &found)
-				}
-			}
+		t.subject(ctx, s)
+	}
+	if len(t.list) == 0 { // a mistake may be the reason why a rule says nothing
+		t.silent()
+	}
+	return t.list.Err()
+}
+
+// sampling is the state of one CheckSamples.
+type sampling struct {
+	policy  *Policy
+	catalog *semantic.Catalog
+	said    map[string]bool // rows rules that were said in SQL, by id
+	list    diag.List
+}
+
+func (t *sampling) subject(ctx context.Context, s policy.Subject) {
+	facts := policy.Facts{Subject: s, Tool: "query_sql", Now: sampleTime, Limits: policy.Limits{TimeMS: 30_000, Rows: 1000, Bytes: 1 << 20}}
+	access := map[string]policy.EntityAccess{}
+	for _, e := range t.catalog.Entities {
+		a, err := t.policy.decideEntity(ctx, s, sampleTime, e)
+		rows := a.Rows
+		if rows.Truth == policy.Always { // what the row rules say is not in force here, so an error is none
+			rows, _ = t.policy.rowsOf(ctx, s, sampleTime, e)
+		}
+		t.report(err, fmt.Sprintf("for sample subject %q and entity %q", s.ID, e.Name))
+		for _, r := range rows.Rules {
+			t.said[r.ID] = true
+		}
+		if a.Visible {
+			access[e.Name.Key()] = a
+			facts.Entities = append(facts.Entities, policy.EntityFact{Name: string(e.Name), Tags: e.Tags})
 		}
 	}
-	return list.Err()
+	_, err := t.policy.Decide(ctx, facts, access)
+	t.report(err, fmt.Sprintf("for sample subject %q", s.ID))
+}
+
+func (t *sampling) report(err error, where string) {
+	for _, d := range diag.All(err) {
+		found := *d
+		found.Code, found.Err = diag.ConfigRego, d
+		found.Msg = where + ": " + d.Msg
+		if !slices.ContainsFunc(t.list, func(x *diag.Error) bool { return sameOffence(x.Err, d) }) {
+			t.list = append(t.list, &found)
+		}
+	}
+}
+
+// silent reports the rows rules that no sample made speak: whether they can be
+// said in SQL is not known, and a question would be the first to find out.
+func (t *sampling) silent() {
+	for _, r := range t.policy.rules.of(accessPackage, "rows") {
+		if !t.said[r.ID] {
+			t.list = append(t.list, diag.New(diag.ConfigRego, "rows.%s holds for no sample subject and no entity, so whether it can be said in SQL is not known", r.ID).
+				At(rulePos(r)).WithHint("add a subject for it to subjects.json beside the policies"))
+		}
+	}
+}
+
+// rowsOf gives what the rows rules say, also where every row is allowed.
+func (p *Policy) rowsOf(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.Predicate, error) {
+	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
+	if err != nil {
+		return policy.Predicate{}, err
+	}
+	return p.predicate(ctx, input, e)
 }
 
 // sameOffence reports whether two errors say the same of the same place.
