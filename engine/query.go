@@ -241,6 +241,9 @@ func (q *query) warnings(t *shape.Table) []string {
 	if !q.bound.Ordered && len(t.Rows) > 1 {
 		out = append(out, "order_unspecified: the query has no ORDER BY, so the order of rows may change")
 	}
+	if list := q.bound.Unordered; len(list) > 0 {
+		out = append(out, fmt.Sprintf("order_unspecified: %s without ORDER BY takes rows in an order that may change, and so may the answer; say the order", strings.Join(list, ", ")))
+	}
 	if t.NonFinite > 0 {
 		out = append(out, fmt.Sprintf("%d values were NaN or infinite and are given as null", t.NonFinite))
 	}

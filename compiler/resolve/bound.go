@@ -174,4 +174,8 @@ type Bound struct {
 	Names     []NameSplice
 	Ordered   bool // the outermost query has ORDER BY
 	Limit     *int // the outermost literal LIMIT; nil when none
+	// Unordered names what in the text, at any level, depends on an order of rows
+	// that the text does not say: aggregates and windows by name, LIMIT, DISTINCT
+	// ON. Empty when nothing does.
+	Unordered []string
 }

@@ -190,6 +190,7 @@ func (r *resolver) function(f *sqlast.Function, c ctx) {
 	if spec.Name == "unnest" {
 		r.unnest(f, c)
 	}
+	r.orderOfCall(f, spec)
 	args := c
 	if spec.Kind == Aggregate {
 		args.clause, args.aggregate = InAggregate, spec.Name
@@ -229,6 +230,7 @@ func (r *resolver) window(w *sqlast.Window, c ctx) {
 	}
 	r.kinds[w.Kind] = true
 	r.bound.Functions = append(r.bound.Functions, FunctionUse{Name: spec.Name, Kind: "window", Args: len(w.Args), Distinct: w.Distinct, At: w.At})
+	r.orderOfWindow(w, spec)
 	r.aside(w.Filter, nil, c)
 	c.clause, c.aggregate = InWindow, spec.Name
 	r.exprs(w.Args, c)

@@ -143,6 +143,7 @@ func (r *resolver) setOperation(q *sqlast.SetOperation, outer *scope, ctes *env)
 	sel.cols = cols
 	sel.scope.broken = len(r.errs) > failed
 	r.modifiers(q.Modifiers, sel)
+	r.orderOfRows(q.Modifiers, false)
 	return cols
 }
 
@@ -201,6 +202,7 @@ func (r *resolver) selectNode(q *sqlast.SelectNode, outer *scope, ctes *env) []c
 	r.exprIf(q.Having, having)
 	r.exprIf(q.Qualify, sel.in(InFilter))
 	r.modifiers(q.Modifiers, sel)
+	r.orderOfRows(q.Modifiers, oneRow(q))
 	return sel.cols
 }
 

@@ -145,6 +145,9 @@ func show(b *resolve.Bound) string {
 	if b.Ordered {
 		s.WriteString("ordered\n")
 	}
+	if len(b.Unordered) > 0 {
+		fmt.Fprintf(&s, "unordered %q\n", b.Unordered)
+	}
 	if b.Limit != nil {
 		fmt.Fprintf(&s, "limit %d\n", *b.Limit)
 	}
