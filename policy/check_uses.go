@@ -17,7 +17,9 @@ import (
 //	         an inner, left, right or full join, and nowhere else in the statement
 //	private  nowhere
 //
-// A masked column that is not filterable stands in select lists only. Uses that
+// A masked column that is not filterable stands in select lists only, and no
+// masked column is joined to another column: masks of two columns are equal
+// where the values are not, and differ where they are equal. Uses that
 // the model wrote are not judged by class, but what is hidden is closed to them
 // too. All offences are reported at once: resolve.use where the model's own class
 // forbids the use, policy.column where the subject's policy does.
@@ -33,6 +35,14 @@ func CheckUses(b *resolve.Bound, access map[string]EntityAccess) error {
 	return list.Err()
 }
 
+// matched reports that the use compares whole values with those of another relation.
+func matched(u resolve.Use) bool { return u.Clause == resolve.InJoin || u.Clause == resolve.InUsing }
+
+// selfMatch reports that a column is joined to itself in another row.
+func selfMatch(b *resolve.Bound, u resolve.Use) bool {
+	return u.Other != nil && u.Other.Entity.Key() == b.Refs[u.Ref].Entity.Name.Key() && u.Other.Column.Key() == u.Column.Key()
+}
+
 func checkUse(b *resolve.Bound, u resolve.Use, c column, joins map[joinColumn]int) *diag.Error {
 	if !c.known {
 		return diag.New(diag.BugInternal, "a column that the subject may not see reached the check of its uses")
@@ -40,9 +50,18 @@ func checkUse(b *resolve.Bound, u resolve.Use, c column, joins map[joinColumn]in
 	if u.Origin == resolve.Model {
 		return nil
 	}
-	if u.Clause != resolve.InOutput && slices.ContainsFunc(c.masks, func(m *Mask) bool { return !m.Filterable }) {
+	selectOnly := slices.ContainsFunc(c.masks, func(m *Mask) bool { return !m.Filterable })
+	if selectOnly && c.class != semantic.Output {
+		return diag.New(diag.PolicyColumn, "%q is masked for you and may not be filtered, and its class does not allow output; it stands in %s", c.name, place(u)).
+			WithHint("leave %q out", c.name)
+	}
+	if selectOnly && u.Clause != resolve.InOutput {
 		return diag.New(diag.PolicyColumn, "a masked column may only be selected; %q is masked and stands in %s", c.name, place(u)).
 			WithHint("select %q without filtering, joining, grouping or ordering by it", c.name)
+	}
+	if len(c.masks) > 0 && matched(u) && !selfMatch(b, u) {
+		return diag.New(diag.PolicyColumn, "masked values match nothing but themselves; %q is masked and stands in %s", c.name, place(u)).
+			WithHint("join by a column that is shown to you as it is")
 	}
 	why := forbidden(b, u, c.class, joins)
 	if why == "" {

@@ -157,7 +157,30 @@ func TestPolicyNarrows(t *testing.T) {
 		}
 	}
 	for _, clause := range clauses {
-		require.NoError(t, CheckUses(statement(c, use("plan", clause)), access), clause)
+		err := CheckUses(statement(c, use("plan", clause)), access)
+		if clause == resolve.InJoin || clause == resolve.InUsing {
+			require.ErrorContains(t, err, "masked values match nothing but themselves", clause)
+			continue
+		}
+		require.NoError(t, err, clause)
+	}
+	require.NoError(t, CheckUses(statement(c, equality("INNER", 0, "plan", 1, "plan")...), access), "a hash of a column equals itself")
+	require.Error(t, CheckUses(statement(c, equality("INNER", 0, "plan", 1, "name")...), access))
+}
+
+// TestNothingIsLeft: a column that may be filtered but not selected, and whose mask
+// may be selected but not filtered, gets one refusal in every clause that is true.
+func TestNothingIsLeft(t *testing.T) {
+	c := people()
+	access := asModelled(c)
+	for _, class := range []semantic.Visibility{semantic.FilterOnly, semantic.JoinOnly} {
+		access["customers"].Columns["phone"] = ColumnAccess{Class: class, Mask: &Mask{Kind: "last"}}
+		for _, clause := range clauses {
+			err := CheckUses(statement(c, use("phone", clause)), access)
+			require.Equal(t, diag.PolicyColumn, diag.CodeOf(err), clause)
+			require.ErrorContains(t, err, `"phone" is masked for you and may not be filtered, and its class does not allow output`, clause)
+			require.ErrorContains(t, err, `leave "phone" out`, clause)
+		}
 	}
 }
 
