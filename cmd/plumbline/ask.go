@@ -209,8 +209,14 @@ func (c metricsCmd) Run(e *env) error {
 		if e.cli.JSON {
 			return e.print(map[string]any{"metrics": list})
 		}
+		if len(list) == 0 {
+			fmt.Fprintln(e.stderr, "no metric matches; leave the words out to list all")
+		}
 		for _, m := range list {
 			fmt.Fprintf(e.stdout, "%s\t%s\n", m.Name, m.Description)
+			if len(m.Time) > 0 {
+				fmt.Fprintf(e.stdout, "\tby %s\t%s\n", metric.MetricTime, strings.Join(m.Time, " "))
+			}
 			for _, d := range m.Dimensions {
 				fmt.Fprintf(e.stdout, "\tby %s\t%s\n", d.Name, strings.Join(d.Grains, " "))
 			}
