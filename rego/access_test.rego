@@ -70,7 +70,14 @@ test_support_sees_masks_and_no_keys if {
 	listed(columns) == {"id", "tenant", "email", "phone"}
 	masks := access.masks with input as support
 	masks.support_email == {"email": {"kind": "hash", "filterable": true}}
-	masks.support_phone == {"phone": {"kind": "last", "n": 2}}
+}
+
+test_support_sees_how_names_begin if {
+	customers := {"name": "customers", "tags": [], "fields": [{"name": "name", "type": "varchar", "class": "output", "tags": []}]}
+	masks := access.masks with input as ask("support", {"tenant": "acme"}, customers)
+	masks.support_name == {"name": {"kind": "first", "n": 2}}
+	no_masks := access.masks with input as ask("operator", {}, customers)
+	object.get(no_masks, "support_name", {}) == {}
 }
 
 test_support_sees_three_entities if {
