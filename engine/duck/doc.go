@@ -14,8 +14,9 @@
 // Check (on the twins) and Run (on the views).
 //
 // A worker that does not stop in its grace, grows too large, or crashes is
-// replaced, and costs only the question that it held. There is one process more
-// than questions may run at once: it parses and checks, and it is the warm
+// replaced, and costs only the question that it held; one that is merely worn by
+// earlier questions costs none. There is one process more than questions may run
+// at once: it parses and checks, and it is the warm
 // spare that takes over when another dies.
 //
 // Deliberate differences from DuckDB:

@@ -356,6 +356,28 @@ func TestIdleDeathCostsNothing(t *testing.T) {
 	}
 }
 
+// Dead idle workers leave nothing that their replacements would wait for.
+func TestIdleDeathsDoNotPileUp(t *testing.T) {
+	p := open(t, config(t))
+	for range 3 {
+		dead := settled(t, p, 3)
+		for _, pid := range dead {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+		require.Eventually(t, func() bool {
+			return len(p.PIDs()) == 3 && !slices.ContainsFunc(p.PIDs(), func(pid int) bool { return slices.Contains(dead, pid) })
+		}, 10*time.Second, time.Millisecond)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- p.Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the pool does not close")
+	}
+}
+
 // busiest waits for the worker that burns processor time.
 func busiest(t *testing.T, p *duck.Pool) int {
 	t.Helper()

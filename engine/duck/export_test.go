@@ -6,6 +6,12 @@ func (c Config) WithoutDataLimit() Config {
 	return c
 }
 
+// Wasteful lets the workers' allocators keep what they have mapped.
+func (c Config) Wasteful() Config {
+	c.wasteful = true
+	return c
+}
+
 // Dir gives the pool's private folder.
 func (p *Pool) Dir() string { return p.dir }
 

@@ -33,6 +33,7 @@ type Config struct {
 	Executable     string // "" means this program
 
 	noDataLimit bool // test of the watchdog: leave out RLIMIT_DATA
+	wasteful    bool // test of worn workers: leave out the allocators' settings
 }
 
 // MinMemory is the least memory in which a worker starts and answers.
@@ -204,6 +205,7 @@ func (p *Pool) slot(first chan<- error) {
 			case <-w.gone:
 			case <-p.ctx.Done():
 			}
+			p.drop(w)
 			p.bury(w)
 		}
 		if time.Since(started) < retryAfter {
@@ -231,7 +233,7 @@ func (p *Pool) launch() (*process, error) {
 	p.mu.Lock()
 	p.sandbox = rep.Sandbox
 	p.mu.Unlock()
-	w.baseline = residentBytes(w.pid)
+	w.baseline, w.mapped = residentBytes(w.pid), mappedBytes(w.pid)
 	return w, nil
 }
 
@@ -247,7 +249,7 @@ func (p *Pool) begin(ctx context.Context, verb string, s setup) (*process, reply
 	var w *process
 	var err error
 	done := make(chan struct{})
-	p.starts <- func() { w, err = startProcess(p.cfg.Executable, s.Temp); close(done) }
+	p.starts <- func() { w, err = startProcess(p.cfg.Executable, s.Temp, p.allocators()); close(done) }
 	<-done
 	if err != nil {
 		os.RemoveAll(s.Temp)
@@ -268,6 +270,13 @@ func (p *Pool) begin(ctx context.Context, verb string, s setup) (*process, reply
 		return nil, reply{}, diag.Wrap(fmt.Errorf("%w: %s", err, w.stderr.String()), diag.BugInternal, "a worker cannot be made ready")
 	}
 	return w, rep, nil
+}
+
+func (p *Pool) allocators() []string {
+	if p.cfg.wasteful {
+		return nil
+	}
+	return thrifty
 }
 
 // bury ends a process, waits for it and wipes its folder.

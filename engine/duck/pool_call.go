@@ -130,6 +130,8 @@ func decode(rep reply, payload []byte) (*Result, error) {
 }
 
 // call takes a worker, makes one call, and gives the worker back when it lives.
+// Every call only reads, so that it may be made again on another worker: when
+// the first never had it, or failed in a way that may be its own.
 func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req request, texts []string) (reply, []byte, error) {
 	for _, t := range texts {
 		if strings.IndexByte(t, 0) >= 0 || !utf8.ValidString(t) {
@@ -148,14 +150,19 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 		if err != nil {
 			return reply{}, nil, err
 		}
+		worn := w.grown > p.cfg.Memory/8
 		rep, data, err := w.call(ctx, p.limits(payloadLimit), req, payload)
-		if err == nil && rep.Fail != nil && rep.Fail.Kind == failMemory && residentBytes(w.pid)-w.baseline > recycleAbove {
+		short := err == nil && rep.Fail != nil && rep.Fail.Kind == failMemory
+		again := worn && (short || errors.Is(err, errLost) || errors.Is(err, errGrown)) && ctx.Err() == nil && p.ctx.Err() == nil
+		if again || short && residentBytes(w.pid)-w.baseline > recycleAbove || p.wornOut(w) {
 			w.kill()
 		}
 		giveBack()
 		switch {
 		case errors.Is(err, errUnsent) && p.ctx.Err() == nil:
 			continue // it died while it was idle
+		case again:
+			continue // what it held of earlier questions may be why; a fresh one says
 		case err != nil:
 			return reply{}, nil, p.lost(ctx, w, err)
 		case ctx.Err() != nil:
@@ -163,6 +170,14 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 		}
 		return rep, data, nil
 	}
+}
+
+// wornOut measures a worker after a call. What its allocators keep mapped of
+// earlier questions is lacking under RLIMIT_DATA for the next: past half of the
+// memory a fresh worker is better.
+func (p *Pool) wornOut(w *process) bool {
+	w.grown = mappedBytes(w.pid) - w.mapped
+	return w.grown > p.cfg.Memory/2
 }
 
 // recycleAbove is how much more than at its start a worker may hold after it
@@ -206,7 +221,7 @@ func (p *Pool) take(ctx context.Context, run bool) (*process, func(), error) {
 			turn()
 			return nil, nil, err
 		}
-		if w := p.pop(); !w.ended() {
+		if w := p.pop(); w != nil && !w.ended() {
 			return w, func() { p.put(w); turn() }, nil
 		}
 	}
@@ -229,22 +244,47 @@ func (p *Pool) await(ctx context.Context, from <-chan struct{}, to chan<- struct
 	}
 }
 
+// pop gives nil when the idle worker that the token was for has died since.
 func (p *Pool) pop() *process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
 	w := p.idle[len(p.idle)-1]
 	p.idle = p.idle[:len(p.idle)-1]
 	return w
 }
 
+// put never waits: where free is full there are at least as many tokens as
+// workers, and whoever waits for one has it.
 func (p *Pool) put(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if w.ended() {
 		return
 	}
-	p.mu.Lock()
 	p.idle = append(p.idle, w)
-	p.mu.Unlock()
-	p.free <- struct{}{}
+	select {
+	case p.free <- struct{}{}:
+	default:
+	}
+}
+
+// drop takes a dead worker out of the idle ones, with its token unless someone
+// has that in hand and will find it void.
+func (p *Pool) drop(w *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.idle, w)
+	if i < 0 {
+		return
+	}
+	p.idle = slices.Delete(p.idle, i, i+1)
+	select {
+	case <-p.free:
+	default:
+	}
 }
 
 // stopped says why ctx is done.

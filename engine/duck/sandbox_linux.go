@@ -71,13 +71,26 @@ func isolate(cmd *exec.Cmd) {
 
 // residentBytes is the private memory of a process now, 0 when it is gone.
 func residentBytes(pid int) int64 {
+	m := memoryOf(pid)
+	return m[1] - m[2]
+}
+
+// mappedBytes is the private memory that a process may write, touched or not,
+// which RLIMIT_DATA bounds; 0 when it is gone.
+func mappedBytes(pid int) int64 { return memoryOf(pid)[5] }
+
+// memoryOf reads size, resident, shared, text, lib and data, all zero when the
+// process is gone.
+func memoryOf(pid int) (m [6]int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return 0
+		return m
 	}
-	var size, resident, shared int64
-	if _, err := fmt.Sscan(string(text), &size, &resident, &shared); err != nil {
-		return 0
+	if _, err := fmt.Sscan(string(text), &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]); err != nil {
+		return [6]int64{}
 	}
-	return (resident - shared) * int64(os.Getpagesize())
+	for i := range m {
+		m[i] *= int64(os.Getpagesize())
+	}
+	return m
 }
