@@ -44,6 +44,7 @@ const (
 	setupTime    = 60 * time.Second // of a worker, or of the builder
 	watchEvery   = 20 * time.Millisecond
 	retryAfter   = 200 * time.Millisecond // between failing starts
+	takingTime   = 2 * time.Second        // of a request by an idle worker, which needs microseconds
 )
 
 // Pool is a set of locked workers. It may be used by any number of goroutines;
@@ -258,7 +259,7 @@ func (p *Pool) begin(ctx context.Context, verb string, s setup) (*process, reply
 	p.mu.Lock()
 	p.alive[w] = true
 	p.mu.Unlock()
-	rep, _, err := w.call(ctx, p.limits(0), request{Verb: verb, Setup: &s}, nil)
+	rep, _, err := w.call(ctx, callLimits{memory: p.cfg.Memory, grace: p.cfg.Grace}, request{Verb: verb, Setup: &s}, nil)
 	if err == nil && rep.Fail != nil {
 		err = errors.New(rep.Fail.Raw)
 	}

@@ -160,7 +160,7 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 		giveBack()
 		switch {
 		case errors.Is(err, errUnsent) && p.ctx.Err() == nil:
-			continue // it died while it was idle
+			continue // it died or stood still before it began
 		case again:
 			continue // what it held of earlier questions may be why; a fresh one says
 		case err != nil:
@@ -185,7 +185,7 @@ func (p *Pool) wornOut(w *process) bool {
 const recycleAbove = 128 << 20
 
 func (p *Pool) limits(payload int64) callLimits {
-	return callLimits{payload: payload, memory: p.cfg.Memory, grace: p.cfg.Grace}
+	return callLimits{payload: payload, memory: p.cfg.Memory, grace: p.cfg.Grace, taking: takingTime}
 }
 
 // enter counts a call, so that Close can wait for it.

@@ -65,7 +65,7 @@ func startProcess(executable, temp string, allocators []string) (*process, error
 		in.Close()
 		return nil, err
 	}
-	w := &process{temp: temp, in: in, out: out, replies: make(chan message, 1), gone: make(chan struct{})}
+	w := &process{temp: temp, in: in, out: out, replies: make(chan message, 2), gone: make(chan struct{})}
 	w.cmd = exec.Command(executable, workerArg)
 	w.cmd.Dir = temp
 	w.cmd.Env = append([]string{"TZ=UTC", "HOME=" + temp, "TMPDIR=" + temp, "GOTRACEBACK=none"}, allocators...)
@@ -127,6 +127,7 @@ type callLimits struct {
 	payload int64 // bytes of the reply
 	memory  int64 // private bytes of the worker
 	grace   time.Duration
+	taking  time.Duration // until the request is in hand; 0 for a worker that only starts
 }
 
 // call sends a request and waits for its reply. When ctx is done the worker is
@@ -144,7 +145,11 @@ func (w *process) call(ctx context.Context, lim callLimits, req request, payload
 	watch := time.NewTicker(watchEvery)
 	defer watch.Stop()
 	done := ctx.Done()
-	var grace <-chan time.Time
+	var grace, taking <-chan time.Time
+	if lim.taking > 0 {
+		taking = time.After(lim.taking)
+	}
+	taken := false
 	for {
 		select {
 		case m := <-w.replies:
@@ -152,9 +157,19 @@ func (w *process) call(ctx context.Context, lim callLimits, req request, payload
 				w.kill()
 				return reply{}, nil, errStray
 			}
+			if m.rep.Taken {
+				taken, taking = true, nil
+				continue
+			}
 			return m.rep, m.payload, nil
 		case <-w.gone:
+			if !taken && len(w.replies) == 0 {
+				return reply{}, nil, errUnsent
+			}
 			return reply{}, nil, errLost
+		case <-taking: // an idle worker takes a request at once: this one stands still
+			w.kill()
+			return reply{}, nil, errUnsent
 		case <-done:
 			done = nil
 			grace = time.After(lim.grace)

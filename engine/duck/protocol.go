@@ -3,7 +3,8 @@ package duck
 import "plumbline/policy/prove"
 
 // The verbs of the protocol. A worker answers build or serve first, then one
-// request at a time; cancel has no reply of its own.
+// request at a time, each with a frame that says it is taken and then the reply,
+// so that the server knows which requests never began; cancel has no reply of its own.
 const (
 	verbBuild  = "build"
 	verbServe  = "serve"
@@ -55,6 +56,7 @@ type column struct {
 // reply is a frame's header from a worker. Fail is nil when all went well.
 type reply struct {
 	ID        uint64         `json:"id"`
+	Taken     bool           `json:"taken,omitempty"` // the request is in hand; the reply follows
 	Lens      []int          `json:"lens,omitempty"`
 	Items     []checkedItem  `json:"items,omitempty"`
 	Columns   []prove.Column `json:"columns,omitempty"`

@@ -97,6 +97,9 @@ func (w *worker) end(cause error) {
 
 func (w *worker) serve() error {
 	for j := range w.work {
+		if err := writeFrame(w.out, reply{ID: j.req.ID, Taken: true}, nil); err != nil {
+			return err
+		}
 		ctx, done := w.begin(j.req.ID)
 		rep, payload := w.handle(ctx, j)
 		done()
