@@ -58,6 +58,7 @@ type planReader struct {
 	out      planReading
 	allowed  func(name string) bool
 	problems []error
+	table    int64 // the table index of the scan being read
 }
 
 func (r *planReader) fail(format string, args ...any) {
@@ -205,6 +206,7 @@ func (r *planReader) get(op operator, above []operator) {
 		return
 	}
 	s := scan{table: table}
+	r.table = place(op["table_index"])
 	i := len(above) - 1
 	next := func(kind string) operator {
 		if i < 0 || above[i]["type"] != kind {
@@ -319,8 +321,7 @@ func (r *planReader) canonical(v any, columns []string) string {
 func (r *planReader) write(b *strings.Builder, v any, columns []string) {
 	switch v := v.(type) {
 	case map[string]any:
-		if v["expression_class"] == "BOUND_REF" {
-			at := place(v["index"])
+		if at, column := r.columnOf(v); column {
 			if at < 0 || at >= int64(len(columns)) || columns[at] == "" {
 				r.fail("a fence reads what is no column of its entity")
 				return
@@ -357,12 +358,28 @@ func (r *planReader) write(b *strings.Builder, v any, columns []string) {
 	}
 }
 
+// columnOf gives the column of the scan being read that an expression is. Below
+// an unnest of FROM, DuckDB names it by the scan's table index.
+func (r *planReader) columnOf(e map[string]any) (at int64, ok bool) {
+	switch e["expression_class"] {
+	case "BOUND_REF":
+		return place(e["index"]), true
+	case "BOUND_COLUMN_REF":
+		binding, _ := e["binding"].(map[string]any)
+		if table := place(binding["table_index"]); table == noPlace || table != r.table || e["depth"] != number("0") {
+			return noPlace, true
+		}
+		return place(binding["column_index"]), true
+	}
+	return noPlace, false
+}
+
 // bareColumns reports whether no column stands below a cast or a call.
 func bareColumns(v any, below bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		switch v["expression_class"] {
-		case "BOUND_REF":
+		case "BOUND_REF", "BOUND_COLUMN_REF":
 			return !below
 		case "BOUND_CONSTANT", "BOUND_COMPARISON", "BOUND_OPERATOR", "BOUND_CONJUNCTION", nil:
 		default:

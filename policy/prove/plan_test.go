@@ -63,6 +63,10 @@ func TestPlanIsReadStrictly(t *testing.T) {
 		{`"index":1,"child_indexes":[]`, `"index":1,"child_indexes":[0]`, "parts of columns"},
 		{`"FULL_READ"`, `"PUSHDOWN_EXTRACT"`, "parts of columns"},
 		{`"BOUND_REF","index":1`, `"BOUND_REF","index":2`, "no column of its entity"},
+		{`"BOUND_REF","index":1`, `"BOUND_COLUMN_REF","depth":0,"binding":{"table_index":0,"column_index":2}`, "no column of its entity"},
+		{`"BOUND_REF","index":1`, `"BOUND_COLUMN_REF","depth":0,"binding":{"table_index":5,"column_index":1}`, "no column of its entity"},
+		{`"BOUND_REF","index":1`, `"BOUND_COLUMN_REF","depth":1,"binding":{"table_index":0,"column_index":1}`, "no column of its entity"},
+		{`"BOUND_REF","index":1`, `"BOUND_COLUMN_REF"`, "no column of its entity"},
 		{`"index":0,"child_indexes"`, `"index":18446744073709551614,"child_indexes"`, "no column of its entity"},
 		{`"LOGICAL_FILTER"`, `"LOGICAL_SAMPLE"`, "stands in no projection"},
 		{`"table_index":8`, `"more":8`, "projection over \"orders\" is not plain"},
@@ -78,6 +82,9 @@ func TestPlanIsReadStrictly(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, got.scans[0].end, c.new)
 	}
+	byNumber, err := readPlan([]byte(strings.Replace(onePlan, `"BOUND_REF","index":1`, `"BOUND_COLUMN_REF","depth":0,"binding":{"table_index":0,"column_index":1}`, 1)), abs)
+	require.NoError(t, err)
+	require.Equal(t, got.scans, byNumber.scans)
 	for _, raw := range []string{``, `{}`, `[]`, onePlan + `{}`} {
 		_, err := readPlan([]byte(raw), abs)
 		require.Error(t, err)
