@@ -4,6 +4,7 @@
 // Deliberate differences from DuckDB's own rendering:
 //   - DECIMAL, HUGEINT and integers beyond 2^53 travel as strings, since a JSON
 //     reader would round them;
+//   - a struct without names, such as row(1, 2), is a list;
 //   - NaN and infinities become null and are counted in Table.NonFinite;
 //   - times are written by the column's SQL type, never by the Go type: a DATE
 //     has no clock, a TIMESTAMP has no zone, a TIMESTAMPTZ ends in Z.

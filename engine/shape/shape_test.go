@@ -70,6 +70,12 @@ func TestValuesTravelExactly(t *testing.T) {
 			s.FieldBuilder(0).(*array.StringBuilder).Append("é\"")
 			s.FieldBuilder(1).(*array.Int32Builder).Append(3)
 		}, `[[{"z":"é\"","a":3}]]`},
+		{"struct without names is a list", arrow.StructOf(arrow.Field{Type: arrow.PrimitiveTypes.Int32}, arrow.Field{Type: arrow.BinaryTypes.String}), func(b array.Builder) {
+			s := b.(*array.StructBuilder)
+			s.Append(true)
+			s.FieldBuilder(0).(*array.Int32Builder).Append(3)
+			s.FieldBuilder(1).(*array.StringBuilder).AppendNull()
+		}, `[[[3,null]]]`},
 		{"map", arrow.MapOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int32), func(b array.Builder) {
 			m := b.(*array.MapBuilder)
 			m.Append(true)

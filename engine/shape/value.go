@@ -122,8 +122,21 @@ func interval(v arrow.MonthDayNanoInterval) string {
 	return fmt.Sprintf("P%dM%dDT%sS", v.Months, v.Days, strconv.FormatFloat(float64(v.Nanoseconds)/1e9, 'f', -1, 64))
 }
 
+// structure gives a Struct; one without names, as row(1, 2) makes it, is a list,
+// since its keys would all be "" and a JSON reader keeps one of them.
 func (s *shaper) structure(a *array.Struct, r int) (any, error) {
 	typ := a.DataType().(*arrow.StructType)
+	if unnamed(typ) {
+		out := make([]any, a.NumField())
+		for i := range out {
+			v, err := s.value(a.Field(i), r)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = v
+		}
+		return out, nil
+	}
 	out := make(Struct, a.NumField())
 	for i := range out {
 		v, err := s.value(a.Field(i), r)
@@ -133,6 +146,15 @@ func (s *shaper) structure(a *array.Struct, r int) (any, error) {
 		out[i] = StructField{typ.Field(i).Name, v}
 	}
 	return out, nil
+}
+
+func unnamed(typ *arrow.StructType) bool {
+	for _, f := range typ.Fields() {
+		if f.Name != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *shaper) list(values arrow.Array, a array.ListLike, r int) (any, error) {
