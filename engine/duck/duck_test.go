@@ -396,6 +396,28 @@ func TestIdleDeathsDoNotPileUp(t *testing.T) {
 	}
 }
 
+// A value that has the form of its type and is none is the source's fault too.
+func TestValuesOutOfRangeAreTheSources(t *testing.T) {
+	for _, row := range []string{"x,2024-01-01", "99999999999999999999999,2024-01-01", "1,hello", "1,2024-02-30", "1,2024-13-45"} {
+		t.Run(row, func(t *testing.T) {
+			root := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(root, "p.csv"), []byte("id,d\n1,2024-02-29\n2,\n"+row+"\n"), 0o600))
+			e := storage("things", "", "", "id", "bigint", "d", "date").Entity
+			e.Source = semantic.SourceRef{Path: "p.csv", Format: "csv"}
+			st, err := files.Relation(semantic.SourceSpec{Name: "shop", Kind: "files", Root: root}, e)
+			require.NoError(t, err)
+			cfg := config(t)
+			cfg.Relations = []semantic.Storage{st}
+			p := open(t, cfg)
+			_, err = run(t, p, `SELECT * FROM "plumbline"."base"."things"`)
+			require.Equal(t, diag.SourceCorrupt, diag.CodeOf(err), "%v", err)
+			res, err := run(t, p, `SELECT id, d FROM "plumbline"."base"."things" LIMIT 0`)
+			require.NoError(t, err)
+			res.Release()
+		})
+	}
+}
+
 // busiest waits for the worker that burns processor time.
 func busiest(t *testing.T, p *duck.Pool) int {
 	t.Helper()

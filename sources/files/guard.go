@@ -58,7 +58,8 @@ func fieldOf(e *semantic.Entity, col string) *semantic.Field {
 }
 
 // guarded casts the text columns of a reader to the declared types and fails on
-// a value that a cast would change. The error names a file, by which engine/duck
+// a value that a cast would change or refuse (a 30 February): a plain cast would
+// blame the query. The error names a file, by which engine/duck
 // knows that the source is to blame and not the query.
 func guarded(e *semantic.Entity, found []file, reader string) string {
 	cols := make([]string, len(e.Fields))
@@ -67,7 +68,7 @@ func guarded(e *semantic.Entity, found []file, reader string) string {
 		cols[i] = name
 		if pattern := exact(f, e.Source.Format == "ndjson"); pattern != "" {
 			msg := fmt.Sprintf("a value of column %q is no %s; files: %s", f.Column, f.Type, found[0].path)
-			cols[i] = fmt.Sprintf("CASE WHEN %[1]s IS NULL OR regexp_full_match(%[1]s, %[2]s) THEN CAST(%[1]s AS %[3]s) ELSE error(%[4]s) END AS %[1]s",
+			cols[i] = fmt.Sprintf("CASE WHEN %[1]s IS NULL THEN NULL ELSE coalesce(CASE WHEN regexp_full_match(%[1]s, %[2]s) THEN TRY_CAST(%[1]s AS %[3]s) END, error(%[4]s)) END AS %[1]s",
 				name, semantic.QuoteText(pattern), f.Type.SQL(), semantic.QuoteText(msg))
 		}
 	}
