@@ -418,6 +418,19 @@ func TestValuesOutOfRangeAreTheSources(t *testing.T) {
 	}
 }
 
+// A text whose reading does not end costs two workers and a little time, not
+// the caller's whole limit.
+func TestReadingHasItsOwnDeadline(t *testing.T) {
+	p := open(t, config(t).Reading(150*time.Millisecond))
+	settled(t, p, 3)
+	start := time.Now()
+	_, err := p.Serialize(t.Context(), `SELECT 1 WHERE true`+strings.Repeat(` AND 1 = 1`, 50_000))
+	require.Equal(t, diag.LimitTime, diag.CodeOf(err), "%v", err)
+	require.Less(t, time.Since(start), 3*time.Second)
+	settled(t, p, 3)
+	works(t, p)
+}
+
 // busiest waits for the worker that burns processor time.
 func busiest(t *testing.T, p *duck.Pool) int {
 	t.Helper()

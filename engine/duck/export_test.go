@@ -1,5 +1,7 @@
 package duck
 
+import "time"
+
 // WithoutDataLimit leaves the watchdog as the only bound of memory.
 func (c Config) WithoutDataLimit() Config {
 	c.noDataLimit = true
@@ -9,6 +11,12 @@ func (c Config) WithoutDataLimit() Config {
 // Wasteful lets the workers' allocators keep what they have mapped.
 func (c Config) Wasteful() Config {
 	c.wasteful = true
+	return c
+}
+
+// Reading bounds parse and check calls.
+func (c Config) Reading(d time.Duration) Config {
+	c.reading = d
 	return c
 }
 

@@ -32,8 +32,9 @@ type Config struct {
 	RequireSandbox bool   // refuse to open where the operating system offers none
 	Executable     string // "" means this program
 
-	noDataLimit bool // test of the watchdog: leave out RLIMIT_DATA
-	wasteful    bool // test of worn workers: leave out the allocators' settings
+	noDataLimit bool          // test of the watchdog: leave out RLIMIT_DATA
+	reading     time.Duration // test of slow reading; 0 means readingTime
+	wasteful    bool          // test of worn workers: leave out the allocators' settings
 }
 
 // MinMemory is the least memory in which a worker starts and answers.
@@ -93,6 +94,9 @@ func newPool(cfg Config) (*Pool, error) {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = defaultGrace
+	}
+	if cfg.reading == 0 {
+		cfg.reading = readingTime
 	}
 	if cfg.Executable == "" {
 		self, err := os.Executable()

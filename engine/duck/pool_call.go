@@ -145,13 +145,19 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 	defer leave()
 	payload, lens := joinTexts(texts)
 	req.Lens = lens
-	for {
+	for reread := false; ; {
 		w, giveBack, err := p.take(ctx, run)
 		if err != nil {
 			return reply{}, nil, err
 		}
 		worn := w.grown > p.cfg.Memory/8
-		rep, data, err := w.call(ctx, p.limits(payloadLimit), req, payload)
+		held, release := ctx, context.CancelFunc(func() {})
+		if !run {
+			held, release = context.WithTimeout(ctx, p.cfg.reading)
+		}
+		rep, data, err := w.call(held, p.limits(payloadLimit), req, payload)
+		slow := held.Err() != nil && ctx.Err() == nil && p.ctx.Err() == nil
+		release()
 		short := err == nil && rep.Fail != nil && rep.Fail.Kind == failMemory
 		again := worn && (short || errors.Is(err, errLost) || errors.Is(err, errGrown)) && ctx.Err() == nil && p.ctx.Err() == nil
 		if again || short && residentBytes(w.pid)-w.baseline > recycleAbove || p.wornOut(w) {
@@ -163,6 +169,11 @@ func (p *Pool) call(ctx context.Context, run bool, payloadLimit int64, req reque
 			continue // it died or stood still before it began
 		case again:
 			continue // what it held of earlier questions may be why; a fresh one says
+		case slow && !reread:
+			reread = true
+			continue
+		case slow:
+			return reply{}, nil, stopped(held)
 		case err != nil:
 			return reply{}, nil, p.lost(ctx, w, err)
 		case ctx.Err() != nil:
@@ -179,6 +190,10 @@ func (p *Pool) wornOut(w *process) bool {
 	w.grown = mappedBytes(w.pid) - w.mapped
 	return w.grown > p.cfg.Memory/2
 }
+
+// readingTime is how long a worker may parse or check, which takes milliseconds.
+// After it another worker tries, once.
+const readingTime = 5 * time.Second
 
 // recycleAbove is how much more than at its start a worker may hold after it
 // ran out of memory; above, a fresh one is better.
