@@ -1,8 +1,8 @@
 // Package engine is the program on one page: Answer runs the nine stages in
 // order, and every question passes all of them, whichever door it came through.
 //
-//	1 request    the tool call and the subject from the transport
-//	2 parse      one SELECT, strictly decoded; a metric question is compiled to text first
+//	1 request    the tool call and the subject from the transport; a metric question becomes text
+//	2 parse      one SELECT, strictly decoded
 //	3 resolve    names against what this subject may see; facts beside the tree
 //	4 decide     class rules, then one Rego decision on the facts
 //	5 rewrite    a fence round each entity, by splicing

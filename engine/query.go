@@ -245,7 +245,7 @@ func (q *query) warnings(t *shape.Table) []string {
 		out = append(out, fmt.Sprintf("order_unspecified: %s without ORDER BY takes rows in an order that may change, and so may the answer; say the order", strings.Join(list, ", ")))
 	}
 	if t.NonFinite > 0 {
-		out = append(out, fmt.Sprintf("%d values were NaN or infinite and are given as null", t.NonFinite))
+		out = append(out, fmt.Sprintf("NaN and infinite values are given as null: %d", t.NonFinite))
 	}
 	if q.plan != nil {
 		out = append(out, q.plan.Warnings...)

@@ -7,9 +7,6 @@ import "reflect"
 // from the first day; an empty list equals an absent one.
 func Equal(a, b Query) bool { return equal(reflect.ValueOf(a), reflect.ValueOf(b)) }
 
-// EqualExpr is Equal for expressions; aliases are compared.
-func EqualExpr(a, b Expr) bool { return equal(reflect.ValueOf(a), reflect.ValueOf(b)) }
-
 var offsetType = reflect.TypeFor[Offset]()
 
 func equal(a, b reflect.Value) bool {

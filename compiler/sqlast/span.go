@@ -241,18 +241,6 @@ func firstOfBlock(text string, b block) int {
 	return first
 }
 
-// QueryStart gives the place of the first word (SELECT, or a FROM that comes
-// first) of the query that the token at the offset stands in, going out so many
-// enclosing queries first. An unwritten star of FROM t is written by putting
-// SELECT and a list there.
-func QueryStart(text string, at Offset, out int) (int, error) {
-	b, ok := blockAt(text, at, out)
-	if !ok {
-		return 0, diag.New(diag.BugSplice, "no query starts before the place that the tree says").At(diag.PosAt("", text, int(at)))
-	}
-	return b.toks[b.first].Start, nil
-}
-
 // clauses are the words that end a select list.
 var clauses = []string{"from", "where", "group", "having", "window", "qualify", "order", "limit", "offset", "fetch", "using", "union", "except", "intersect"}
 

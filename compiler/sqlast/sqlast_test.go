@@ -81,8 +81,6 @@ func spans(t *testing.T, db *ducktest.DB, text string) string {
 				if at := sqlast.Meta(e).At; at != sqlast.NoOffset {
 					end, err := sqlast.ItemEnd(text, at)
 					show("item", int(at), end, err)
-					start, err := sqlast.QueryStart(text, at, 0)
-					show("query", start, min(start+6, len(text)), err)
 				}
 			}
 		}
