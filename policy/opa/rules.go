@@ -27,7 +27,7 @@ var documents = []struct {
 	{accessPackage, "columns", true},
 	{accessPackage, "masks", false},
 	{accessPackage, "all_rows", false},
-	{accessPackage, "rows", true},
+	{accessPackage, "rows", false},
 	{questionPackage, "allow", true},
 	{questionPackage, "deny", false},
 	{limitsPackage, "lower", false},
@@ -96,6 +96,9 @@ func collectRules(c *ast.Compiler) (ruleTable, error) {
 			}
 			table.add(pkg+"."+doc, policy.RuleRef{ID: id, File: r.Location.File, Line: r.Location.Row})
 		}
+	}
+	if len(table.of(accessPackage, "rows"))+len(table.of(accessPackage, "all_rows")) == 0 && len(list) == 0 {
+		list = append(list, diag.New(diag.ConfigRego, "a policy bundle says which rows are seen; package %s has neither rows.ID nor all_rows.ID", accessPackage))
 	}
 	for _, d := range documents {
 		if d.required && len(table.of(d.pkg, d.name)) == 0 && len(list) == 0 {

@@ -7,5 +7,3 @@ visible.all if true
 columns.all[field.name] := field.class if some field in input.entity.fields
 
 all_rows.all if true
-
-rows.none if false
