@@ -38,7 +38,7 @@ func TestOpenRefuses(t *testing.T) {
 		"strict":           {map[string]string{"x.rego": "package x\n\na if {\n\tb := 1\n}\n"}, "rego/x.rego:4:2: config.policy"},
 		"old language":     {map[string]string{"x.rego": "package x\n\na { true }\n"}, "rego/x.rego:3:1: config.policy"},
 		"no question":      {map[string]string{"question.rego": "package plumbline.question\n"}, "package plumbline.question has no rule allow.ID"},
-		"no rows":          {map[string]string{"access.rego": "package plumbline.access\n\nvisible.all if true\n\ncolumns.all[f.name] := f.class if some f in input.entity.fields\n"}, "neither rows.ID nor all_rows.ID"},
+		"no rows":          {map[string]string{"rows.rego": "package plumbline.access\n"}, "neither rows.ID nor all_rows.ID"},
 		"no verify":        {map[string]string{"verify.rego": "package plumbline.verify\n"}, "package plumbline.verify has no rule allow.ID"},
 		"default allow":    {map[string]string{"question.rego": "package plumbline.question\n\ndefault allow.all := true\n"}, "rego/question.rego:3:1: config.policy: a rule that decides has no default"},
 		"deny as a set":    {map[string]string{"question.rego": "package plumbline.question\n\nallow.all if true\n\ndeny contains \"x\"\n"}, `names its id; "deny" has none; write deny.some_id`},
