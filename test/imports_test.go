@@ -51,7 +51,7 @@ var forbidden = []arrow{
 // home says where a foreign library may be imported. tests is for files that end
 // in _test.go and for packages whose name ends in test.
 type home struct {
-	library string
+	lib     string
 	folders string
 	reason  string
 }
@@ -165,7 +165,7 @@ func judgeArrow(file, imported string) string {
 func judgeHome(file, imported string) string {
 	folder := path.Dir(file)
 	for _, h := range homes {
-		if !within(imported, h.library) {
+		if !within(imported, h.lib) {
 			continue
 		}
 		if h.folders == tests {
