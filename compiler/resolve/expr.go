@@ -191,6 +191,9 @@ func (r *resolver) function(f *sqlast.Function, c ctx) {
 		r.unnest(f, c)
 	}
 	r.orderOfCall(f, spec)
+	if spec.Kind == Aggregate {
+		c.lambda = nil // DuckDB reads columns here, not parameters
+	}
 	args := c
 	if spec.Kind == Aggregate {
 		args.clause, args.aggregate = InAggregate, spec.Name
@@ -205,7 +208,25 @@ func (r *resolver) function(f *sqlast.Function, c ctx) {
 		}
 		r.expr(a, args)
 	}
+	r.namesOfMacro(spec, f.At, c)
+	if spec.Kind == Aggregate && (spec.Name == "mode" || !slices.Contains(takeInOrder, spec.Name)) {
+		r.aside(f.Filter, nil, c) // as quantile_disc(0.5 ORDER BY x), whose order is its argument
+		for _, o := range f.OrderBy {
+			r.expr(o.Expr, args)
+		}
+		return
+	}
 	r.aside(f.Filter, f.OrderBy, c)
+}
+
+// namesOfMacro binds what DuckDB reads in the body of a macro, where a column of
+// the query that has the name comes first.
+func (r *resolver) namesOfMacro(spec Function, at sqlast.Offset, c ctx) {
+	if spec.Name == "ago" {
+		now := &sqlast.ColumnRef{Names: []string{"current_timestamp"}}
+		now.At = at
+		r.plainName(now, c)
+	}
 }
 
 // aside binds FILTER and the ORDER BY inside a call.
@@ -231,6 +252,7 @@ func (r *resolver) window(w *sqlast.Window, c ctx) {
 	r.kinds[w.Kind] = true
 	r.bound.Functions = append(r.bound.Functions, FunctionUse{Name: spec.Name, Kind: "window", Args: len(w.Args), Distinct: w.Distinct, At: w.At})
 	r.orderOfWindow(w, spec)
+	c.lambda = nil
 	r.aside(w.Filter, nil, c)
 	c.clause, c.aggregate = InWindow, spec.Name
 	r.exprs(w.Args, c)
@@ -363,6 +385,10 @@ func (r *resolver) qualifiedName(e *sqlast.ColumnRef, c ctx) {
 		rel := at.relation(head)
 		if rel == nil {
 			if head == "alias" && len(e.Names) == 2 && at.aliases[next] != nil {
+				if at.parent.offers(head) { // which DuckDB takes where it does not know the alias
+					r.report(diag.ResolveAmbiguous, e.At, "%q names the aliases here and something further out", e.Names[0]).Hint = "give the outer one another name"
+					return
+				}
 				r.touch(at.aliases[next].col.from)
 				return
 			}
@@ -428,6 +454,16 @@ func (r *resolver) fieldAccess(e *sqlast.ColumnRef, at *scope, c ctx) bool {
 	}
 	r.use(hits, e, c)
 	return true
+}
+
+// offers reports a relation or a column of that name at any level.
+func (s *scope) offers(key string) bool {
+	for at := s; at != nil; at = at.parent {
+		if hits, _ := at.find(key, Caller); len(hits) > 0 || at.relation(key) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *scope) relationNames() []string {

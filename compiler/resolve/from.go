@@ -121,7 +121,10 @@ func (r *resolver) entity(t *sqlast.BaseTable, v *Visible) *level {
 	if !ok {
 		r.refuse(t.At, "name at most as many columns as it has", "the column list of %q is longer than the table", ref.Alias)
 	}
-	rel.cols = cols
+	rel.cols = dedupe(cols)
+	for _, c := range rel.cols {
+		r.columns = append(r.columns, c.name)
+	}
 	return &level{rels: []*relation{rel}}
 }
 
@@ -156,7 +159,7 @@ func (r *resolver) values(t *sqlast.ValuesRef, outer *scope, ctes *env) *level {
 	if !ok {
 		r.refuse(t.At, "name at most as many columns as there are", "the column list of VALUES is longer than its rows")
 	}
-	return &level{rels: []*relation{{alias: t.Alias, ref: -1, cols: cols}}}
+	return &level{rels: []*relation{{alias: t.Alias, ref: -1, cols: dedupe(cols)}}}
 }
 
 // tableFunction binds range, generate_series and unnest; nothing else makes rows.

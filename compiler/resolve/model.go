@@ -235,7 +235,7 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 		visible.Fields[f.Name.Key()] = f.Visibility
 		rel.cols = append(rel.cols, column{name: string(f.Name), from: lineage{{0, f.Name}}, bare: true, direct: true, private: true, class: f.Visibility})
 	}
-	r := &resolver{text: text, model: true, opts: Options{ModelSpans: []Span{{0, len(text)}}}, bound: &Bound{}, kinds: map[string]bool{},
+	r := &resolver{text: text, model: true, opts: Options{ModelSpans: []Span{{0, len(text)}}}, bound: &Bound{}, kinds: map[string]bool{}, labels: map[string]sqlast.Offset{},
 		refs: []*reference{{visible: visible, used: map[string]bool{}}}}
 	if !m.shape(x, tree, text, start) {
 		return

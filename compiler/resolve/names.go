@@ -150,6 +150,9 @@ func (l *labeller) function(f *sqlast.Function) string {
 		}
 		b.WriteString(l.expr(a))
 	}
+	if len(f.OrderBy) > 0 && len(f.Args) == 0 {
+		b.WriteString(") WITHIN GROUP (")
+	}
 	if len(f.OrderBy) > 0 {
 		b.WriteString(" ORDER BY " + l.orders(f.OrderBy))
 	}
@@ -243,9 +246,6 @@ func (l *labeller) cases(e *sqlast.Case) string {
 
 func (l *labeller) lambda(e *sqlast.Lambda) string {
 	if e.Syntax == "SINGLE_ARROW" {
-		if f, ok := e.Params.(*sqlast.Function); ok && f.Name == "row" {
-			return "((" + l.list(f.Args) + ") -> " + l.expr(e.Body) + ")"
-		}
 		return "(" + l.expr(e.Params) + " -> " + l.expr(e.Body) + ")"
 	}
 	params := l.expr(e.Params)
@@ -348,6 +348,7 @@ func wholeNumber(raw string) (*big.Int, bool) {
 
 func (l *labeller) decimal(v sqlast.Value) string {
 	var info struct {
+		Width int `json:"width"`
 		Scale int `json:"scale"`
 	}
 	n, ok := wholeNumber(v.Raw)
@@ -363,6 +364,9 @@ func (l *labeller) decimal(v sqlast.Value) string {
 	}
 	if info.Scale == 0 {
 		return sign + digits
+	}
+	if info.Width == info.Scale { // .5, unlike 0.5
+		return sign + "." + digits[len(digits)-info.Scale:]
 	}
 	return sign + digits[:len(digits)-info.Scale] + "." + digits[len(digits)-info.Scale:]
 }

@@ -24,7 +24,7 @@ type Options struct {
 // every refusal at once as a diag.List sorted by place (resolve.*, unsupported.*).
 // An error of the view ends it. It never changes stmt.
 func Resolve(ctx context.Context, stmt *sqlast.Statement, view View, opts Options) (*Bound, error) {
-	r := &resolver{text: stmt.Text, view: view, opts: opts, bound: &Bound{Statement: stmt}, kinds: map[string]bool{}}
+	r := &resolver{text: stmt.Text, view: view, opts: opts, bound: &Bound{Statement: stmt}, kinds: map[string]bool{}, labels: map[string]sqlast.Offset{}}
 	cols := r.query(stmt.Root, nil, nil, true)
 	if r.fatal != nil {
 		return nil, r.fatal
@@ -35,6 +35,7 @@ func Resolve(ctx context.Context, stmt *sqlast.Statement, view View, opts Option
 	if len(r.errs) == 0 {
 		r.lostStars()
 		r.namesAreCertain(cols)
+		r.labelsAreNoColumns()
 	}
 	r.finish(cols)
 	if err := r.errs.Err(); err != nil {
@@ -52,6 +53,17 @@ func (r *resolver) namesAreCertain(cols []column) {
 	}
 }
 
+// labelsAreNoColumns refuses a printed expression that is also the name of an
+// entity's column here: were it printed otherwise by DuckDB, the name would be
+// read further out.
+func (r *resolver) labelsAreNoColumns() {
+	for _, name := range r.columns {
+		if at, ok := r.labels[fold(name)]; ok {
+			r.refuse(at, "give it a name with AS", "this result column has no name of its own, and %q is a column of a table here", name)
+		}
+	}
+}
+
 // resolver is the state of one Resolve.
 type resolver struct {
 	text  string
@@ -63,8 +75,12 @@ type resolver struct {
 	uses  []Use
 	sinks []*lineage // collectors of the expressions being read
 	kinds map[string]bool
-	errs  diag.List
-	fatal error
+	// columns are the names of all entity columns in the text, labels the printed
+	// expressions that name a result column.
+	columns []string
+	labels  map[string]sqlast.Offset
+	errs    diag.List
+	fatal   error
 }
 
 // reference is a Ref in the making.

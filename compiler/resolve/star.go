@@ -41,6 +41,8 @@ func (r *resolver) item(e sqlast.Expr, sel *selection) {
 	}
 	if ref, ok := e.(*sqlast.ColumnRef); ok {
 		it.col.bare = r.isBare(ref, sel.scope)
+	} else if meta.Alias == "" {
+		r.labels[fold(it.col.name)] = ownPlace(e)
 	}
 	sel.cols = append(sel.cols, it.col)
 	sel.items = append(sel.items, it)
