@@ -168,7 +168,7 @@ func (r *resolver) lambda(e *sqlast.Lambda, c ctx) {
 			r.refuse(place(e), "write lambda x: ...", "the parameters of a lambda are plain names")
 			return
 		}
-		c.lambda = append(c.lambda, fold(ref.Names[0]))
+		c.lambda = append(c.lambda, ref.Names[0])
 	}
 	r.expr(e.Body, c)
 }
@@ -283,7 +283,7 @@ func (r *resolver) use(hits []hit, e *sqlast.ColumnRef, c ctx) {
 
 // columnRef binds one column name, innermost level first.
 func (r *resolver) columnRef(e *sqlast.ColumnRef, c ctx) {
-	if slices.Contains(c.lambda, fold(e.Names[0])) {
+	if slices.ContainsFunc(c.lambda, func(p string) bool { return fold(p) == fold(e.Names[0]) }) {
 		r.parameter(e, c)
 		return
 	}
@@ -296,9 +296,9 @@ func (r *resolver) columnRef(e *sqlast.ColumnRef, c ctx) {
 
 // parameter binds a lambda's parameter. DuckDB knows it by the last name or, in
 // a struct, by the label, so {'a': x} and x.a read a column or a relation of the
-// parameter's name: those are refused.
+// parameter's name, as does x for a parameter X: those are refused.
 func (r *resolver) parameter(e *sqlast.ColumnRef, c ctx) {
-	if len(e.Names) == 1 && e.Alias == "" {
+	if len(e.Names) == 1 && e.Alias == "" && slices.Contains(c.lambda, e.Names[0]) {
 		return
 	}
 	name, key := e.Names[0], fold(e.Names[0])
