@@ -194,7 +194,7 @@ func TestValuesTravel(t *testing.T) {
 		require.JSONEq(t, c.want, string(b), c.sql)
 		require.True(t, utf8.ValidString(got.Content[0].Text))
 		if c.want == "null" && c.sql != "SELECT NULL" {
-			require.Contains(t, strings.Join(tab.Warnings, " "), "NaN or infinite")
+			require.Contains(t, strings.Join(tab.Warnings, " "), "NaN and infinite")
 		}
 	}
 	tab := call(t, srv, "ana", engine.ToolSQL, sqlArgs(`SELECT 1 AS "<b>", 2 AS "a,b", 3 AS "x""y"`)).table(t)
