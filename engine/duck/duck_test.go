@@ -96,7 +96,7 @@ func settled(t testing.TB, p *duck.Pool, n int) []int {
 
 func run(t testing.TB, p *duck.Pool, text string) (*duck.Result, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second) // a guard: longer than a worker may take to start
 	defer cancel()
 	return p.Run(ctx, prove.ForTest(t, text), limits)
 }
