@@ -24,7 +24,13 @@ type Token struct {
 // HTTP gives the handler of the streamable transport: stateless, one bearer
 // token per subject, cross-origin requests refused unless listed. Requests
 // without a known token get 401. It keeps only digests of the tokens.
+//
+// The server must be made without a stdio subject: over HTTP nobody may ever be
+// taken for the person at the terminal.
 func (s *Server) HTTP(tokens []Token, origins []string) (http.Handler, error) {
+	if s.stdioSubject != "" {
+		return nil, diag.New(diag.BugInternal, "a server over HTTP was given a subject of its own")
+	}
 	verify, err := verifier(tokens)
 	if err != nil {
 		return nil, err

@@ -274,3 +274,9 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+secretOf(b.who))
 	return http.DefaultTransport.RoundTrip(r)
 }
+
+// Over HTTP a request without a token's subject is nobody, never the person of stdio.
+func TestHTTPHasNoSubjectOfItsOwn(t *testing.T) {
+	_, err := mcp.New(shop(t), "test", "ana").HTTP([]mcp.Token{{Subject: "ana", Secret: "a token of enough length"}}, nil)
+	require.Equal(t, diag.BugInternal, diag.CodeOf(err))
+}

@@ -38,9 +38,8 @@ func (c serveCmd) Run(e *env) (err error) {
 		fmt.Fprintln(e.stderr, unconfined)
 	}
 	defer e.reloads(eng)()
-	srv := mcp.New(eng, version, ws.Server.StdioSubject)
 	if c.Stdio {
-		err := srv.Stdio(e.ctx, e.stdin, nopCloser{e.stdout})
+		err := mcp.New(eng, version, ws.Server.StdioSubject).Stdio(e.ctx, e.stdin, nopCloser{e.stdout})
 		if e.ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return nil // the client left or a signal came
 		}
@@ -54,7 +53,7 @@ func (c serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	web, err := listenHTTP(srv, listen, tokens, ws.Server.Origins)
+	web, err := listenHTTP(mcp.New(eng, version, ""), listen, tokens, ws.Server.Origins)
 	if err != nil {
 		return err
 	}
