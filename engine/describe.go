@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
 	"plumbline/policy"
@@ -176,7 +174,7 @@ func (e *Engine) Table(ctx context.Context, d Describing) (*Table, error) {
 			return nil, err
 		}
 		if vis == nil {
-			return nil, diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(nearest(d.Table, v.Names())...).
+			return nil, diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(semantic.Nearest(d.Table, v.Names())...).
 				WithHint("search_tables lists what you may see")
 		}
 		t, err := v.table(vis)
@@ -332,26 +330,6 @@ func rank[T any](all []T, d Describing, words func(T) []string) []T {
 	out := make([]T, 0, min(limit, len(hits)))
 	for _, h := range hits[:min(limit, len(hits))] {
 		out = append(out, h.item)
-	}
-	return out
-}
-
-// nearest gives up to three names within a third of the asked name's length.
-func nearest(asked string, names []string) []string {
-	type near struct {
-		name string
-		dist int
-	}
-	var hits []near
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(strings.ToLower(asked), strings.ToLower(n)); d <= max(1, len(asked)/3) {
-			hits = append(hits, near{n, d})
-		}
-	}
-	slices.SortStableFunc(hits, func(a, b near) int { return a.dist - b.dist })
-	var out []string
-	for _, h := range hits[:min(3, len(hits))] {
-		out = append(out, h.name)
 	}
 	return out
 }

@@ -290,7 +290,7 @@ func (b *builder) order() {
 		i, ok := b.column(o.By)
 		if !ok {
 			b.refuse(diag.New(diag.MetricOrder, "an answer is ordered by what it contains, and %q is not in it", o.By).
-				Suggest(nearest(o.By, b.labels())...).WithHint("order by one of %s", listed(b.labels())))
+				Suggest(semantic.Nearest(o.By, b.labels())...).WithHint("order by one of %s", listed(b.labels())))
 			continue
 		}
 		if slices.ContainsFunc(terms, func(t OrderTerm) bool { return t.Column == i }) {

@@ -295,10 +295,10 @@ func (s *scope) unknownDimension(fact *resolve.Visible, spelling, asked string, 
 	}
 	near := s.bySynonym(fact, spelling, least)
 	if len(near) == 0 {
-		near = nearest(spelling, append([]string{MetricTime}, reach...))
+		near = semantic.Nearest(spelling, append([]string{MetricTime}, reach...))
 	}
 	if _, name := splitLast(spelling); len(near) == 0 {
-		near = nearest(name, reach) // the dimension may be right and the entity wrong
+		near = semantic.Nearest(name, reach) // the dimension may be right and the entity wrong
 	}
 	if s.timeGrains(fact) == nil {
 		near = slices.DeleteFunc(near, func(n string) bool { return n == MetricTime })

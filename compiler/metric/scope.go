@@ -1,11 +1,7 @@
 package metric
 
 import (
-	"cmp"
 	"slices"
-	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"plumbline/compiler/resolve"
 	"plumbline/semantic"
@@ -186,7 +182,7 @@ func (s *scope) unknownMetric(name string) *diag.Error {
 	}
 	near := s.metricsKnownAs(name)
 	if len(near) == 0 {
-		near = nearest(name, s.metricNames())
+		near = semantic.Nearest(name, s.metricNames())
 	}
 	return diag.New(diag.MetricUnknown, "no metric %q", name).Suggest(near...).
 		WithHint("list_metrics lists the metrics")
@@ -300,30 +296,6 @@ func (s *scope) dimension(vis *resolve.Visible, n semantic.Name) *semantic.Dimen
 		return nil
 	}
 	return d
-}
-
-// nearest gives up to three names that a misspelt one may have meant.
-func nearest(name string, among []string) []string {
-	name = strings.ToLower(name)
-	type near struct {
-		name     string
-		distance int
-	}
-	var found []near
-	for _, n := range among {
-		d := levenshtein.ComputeDistance(name, strings.ToLower(n))
-		if d <= max(2, len(name)/3) {
-			found = append(found, near{n, d})
-		}
-	}
-	slices.SortFunc(found, func(a, b near) int { return cmp.Or(a.distance-b.distance, strings.Compare(a.name, b.name)) })
-	var out []string
-	for _, f := range found[:min(3, len(found))] {
-		if !slices.Contains(out, f.name) {
-			out = append(out, f.name)
-		}
-	}
-	return out
 }
 
 // metricsKnownAs lists what the subject may ask for that has a name as its synonym.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-
-	"github.com/agnivade/levenshtein"
 
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
@@ -142,37 +139,7 @@ func (r *resolver) unknown(at sqlast.Offset, what, name string, candidates []str
 		r.report(diag.ResolveUnknown, at, "the question needs something that is not known here")
 		return
 	}
-	r.report(diag.ResolveUnknown, at, "no %s %q is known here", what, name).DidYouMean = nearest(name, candidates)
-}
-
-// nearest gives up to three candidates close to name, best first.
-func nearest(name string, candidates []string) []string {
-	type scored struct {
-		name string
-		d    int
-	}
-	var list []scored
-	key := fold(name)
-	for _, c := range candidates {
-		k := fold(c)
-		d := levenshtein.ComputeDistance(key, k)
-		if k != key && d <= max(1, len(key)/3) { // the name itself would be no help
-			list = append(list, scored{c, d})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b scored) int {
-		if a.d != b.d {
-			return a.d - b.d
-		}
-		return strings.Compare(a.name, b.name)
-	})
-	var out []string
-	for _, s := range list {
-		if !slices.Contains(out, s.name) && len(out) < 3 {
-			out = append(out, s.name)
-		}
-	}
-	return out
+	r.report(diag.ResolveUnknown, at, "no %s %q is known here", what, name).DidYouMean = semantic.Nearest(name, candidates)
 }
 
 // collect runs read with a fresh collector and gives what it gathered; the

@@ -75,7 +75,7 @@ func (n node) invalid(format string, args ...any) {
 // unknown reports that the value of n, a reference, names nothing of that noun.
 func (n node) unknown(noun, name, where string, known []string) {
 	e := diag.New(diag.ModelUnknown, "there is no %s %q%s", noun, name, where)
-	if near := nearest(name, known); len(near) > 0 {
+	if near := semantic.Nearest(name, known); len(near) > 0 {
 		n.refuse(e.Suggest(near...))
 		return
 	}

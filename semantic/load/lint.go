@@ -8,6 +8,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
+	"plumbline/semantic"
 	"plumbline/semantic/diag"
 	"plumbline/semantic/schema"
 )
@@ -27,7 +28,7 @@ func (r *reader) lint(files []*ast.File, top, definition string) diag.List {
 				continue
 			case label != top:
 				out = append(out, diag.New(r.invalid, "%q is not read: everything stands under %q", label, top).
-					At(r.places.pos(field.Pos())).Suggest(nearest(label, []string{top})...))
+					At(r.places.pos(field.Pos())).Suggest(semantic.Nearest(label, []string{top})...))
 				continue
 			}
 			written = true

@@ -11,6 +11,7 @@ import (
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
 
+	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
 
@@ -176,7 +177,7 @@ func (r *reader) unknown(path []string) *diag.Error {
 	e := diag.New(r.invalid, "%q is not known in %s", last, describe(parent)).At(pos)
 	if s, ok := shapeOf(parent); ok {
 		fields := r.definitions[s.definition].fields
-		if near := nearest(last, fields); len(near) > 0 {
+		if near := semantic.Nearest(last, fields); len(near) > 0 {
 			return e.Suggest(near...)
 		}
 		return e.WithHint("it may have: %s", strings.Join(fields, ", "))

@@ -89,7 +89,7 @@ func (c *configurer) configure(raw rawWorkspace) *semantic.Workspace {
 	if id := raw.Server.StdioSubject; id != "" {
 		if _, ok := raw.Subjects[id]; !ok {
 			e := diag.New(diag.ConfigInvalid, "stdio_subject names a subject; there is no %q", id)
-			c.invalid(e.Suggest(nearest(id, slices.Collect(maps.Keys(raw.Subjects)))...), "server", "stdio_subject")
+			c.invalid(e.Suggest(semantic.Nearest(id, slices.Collect(maps.Keys(raw.Subjects)))...), "server", "stdio_subject")
 		}
 	}
 	return w
