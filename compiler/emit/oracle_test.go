@@ -418,7 +418,7 @@ func show(v any) string {
 	case nil:
 		return "NULL"
 	case float64:
-		return fmt.Sprintf("%.9g", v)
+		return fmt.Sprintf("%.9g", v+0) // one zero, whatever its sign
 	case time.Time:
 		return v.UTC().Format(time.DateTime)
 	}

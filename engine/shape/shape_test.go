@@ -51,8 +51,8 @@ func TestValuesTravelExactly(t *testing.T) {
 		{"hugeint", &arrow.Decimal128Type{Precision: 38}, func(b array.Builder) { b.(*array.Decimal128Builder).Append(huge) }, `[["170141183460469231731687303715884105727"]]`},
 		{"decimal", &arrow.Decimal128Type{Precision: 12, Scale: 2}, func(b array.Builder) { b.(*array.Decimal128Builder).Append(dec) }, `[["-0.05"]]`},
 		{"double", arrow.PrimitiveTypes.Float64, func(b array.Builder) {
-			b.(*array.Float64Builder).AppendValues([]float64{0.1, 1e300, math.NaN(), math.Inf(-1), 1e-9}, nil)
-		}, `[[0.1],[1e+300],[null],[null],[1e-09]]`},
+			b.(*array.Float64Builder).AppendValues([]float64{0.1, 1e300, math.NaN(), math.Inf(-1), 1e-9, math.Copysign(0, -1)}, nil)
+		}, `[[0.1],[1e+300],[null],[null],[1e-09],[0]]`},
 		{"null", arrow.BinaryTypes.String, func(b array.Builder) { b.AppendNull(); b.(*array.StringBuilder).Append("") }, `[[null],[""]]`},
 		{"date has no clock", arrow.FixedWidthTypes.Date32, func(b array.Builder) { b.(*array.Date32Builder).Append(arrow.Date32FromTime(at)) }, `[["2026-03-29"]]`},
 		{"timestamp has no zone", &arrow.TimestampType{Unit: arrow.Microsecond}, func(b array.Builder) { b.(*array.TimestampBuilder).Append(ts) }, `[["2026-03-29T01:30:00.123456"]]`},

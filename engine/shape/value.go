@@ -101,6 +101,7 @@ func (s *shaper) float(v float64, bits int) any {
 		s.table.NonFinite++
 		return nil
 	}
+	v += 0 // no negative zero: it is the number 0, and DuckDB's own divisions disagree on its sign
 	format := byte('f')
 	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
