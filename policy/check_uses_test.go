@@ -26,7 +26,7 @@ func people() *semantic.Catalog {
 	customers.Dimensions = append(customers.Dimensions,
 		&semantic.Dimension{Name: "risky", Expr: "risk_score > 1", Reads: []semantic.Name{"risk_score"}, Visibility: semantic.Output},
 		&semantic.Dimension{Name: "mail_host", Expr: "split_part(email, '@', 2)", Reads: []semantic.Name{"email"}, Visibility: semantic.Output})
-	return semantic.NewCatalog("test", []*semantic.Entity{customers, employees}, nil, semantic.TimeSettings{})
+	return semantic.NewCatalog(semantic.Catalog{Revision: "test", Entities: []*semantic.Entity{customers, employees}})
 }
 
 // asModelled gives every field of every entity the model's class.

@@ -110,25 +110,36 @@ func ParseVisibility(s string) (Visibility, bool) {
 // Catalog is everything the models declare. Order is declaration order within a
 // file and file order by name, so that answers are deterministic.
 type Catalog struct {
-	Revision string // hash of the model text
-	Entities []*Entity
-	Metrics  []*Metric
-	Time     TimeSettings
+	Revision   string // hash of the model text
+	Entities   []*Entity
+	Metrics    []*Metric
+	Time       TimeSettings
+	Calendars  []*Calendar
+	Parameters []*Parameter
+	Views      []*View
+	Tests      []*Test
 
 	entities map[string]*Entity
 	metrics  map[string]*Metric
+	views    map[string]*View
 }
 
-// NewCatalog indexes entities and metrics. Names must be unique already; load checks that.
-func NewCatalog(revision string, entities []*Entity, metrics []*Metric, time TimeSettings) *Catalog {
-	c := &Catalog{Revision: revision, Entities: entities, Metrics: metrics, Time: time,
-		entities: make(map[string]*Entity, len(entities)), metrics: make(map[string]*Metric, len(metrics))}
-	for _, e := range entities {
+// NewCatalog indexes what is declared and gives a copy that is ready for use.
+// Names must be unique already; load checks that.
+func NewCatalog(declared Catalog) *Catalog {
+	c := &declared
+	c.entities = make(map[string]*Entity, len(c.Entities))
+	c.metrics = make(map[string]*Metric, len(c.Metrics))
+	c.views = make(map[string]*View, len(c.Views))
+	for _, e := range c.Entities {
 		e.index()
 		c.entities[e.Name.Key()] = e
 	}
-	for _, m := range metrics {
+	for _, m := range c.Metrics {
 		c.metrics[m.Name.Key()] = m
+	}
+	for _, v := range c.Views {
+		c.views[v.Name.Key()] = v
 	}
 	return c
 }
@@ -139,11 +150,23 @@ func (c *Catalog) Entity(n Name) *Entity { return c.entities[n.Key()] }
 // Metric finds by name without regard to case; nil when there is none.
 func (c *Catalog) Metric(n Name) *Metric { return c.metrics[n.Key()] }
 
-// TimeSettings are the model's defaults for time.
-type TimeSettings struct {
-	Zone        string // IANA name; "" means UTC
-	WeekStart   string // "monday" (default) or "sunday"
-	FiscalStart int    // month 1..12 in which the fiscal year starts; 0 means 1
+// View finds by name without regard to case; nil when there is none.
+func (c *Catalog) View(n Name) *View { return c.views[n.Key()] }
+
+// Parameter finds by name without regard to case; nil when there is none.
+func (c *Catalog) Parameter(n Name) *Parameter {
+	return named(c.Parameters, n, func(p *Parameter) Name { return p.Name })
+}
+
+// named finds in a short list by name without regard to case; nil when there is none.
+func named[T any](list []*T, n Name, name func(*T) Name) *T {
+	key := n.Key()
+	for _, x := range list {
+		if name(x).Key() == key {
+			return x
+		}
+	}
+	return nil
 }
 
 // Entity is one governed relation.
@@ -159,6 +182,8 @@ type Entity struct {
 	Measures      []*Measure
 	Relationships []*Relationship
 	Filters       []*Filter
+	Segments      []*Segment
+	Hierarchies   []*Hierarchy
 	Tags          []string
 	Synonyms      []string
 	Pos           diag.Pos
@@ -192,6 +217,16 @@ func (e *Entity) Dimension(n Name) *Dimension { return e.dimensions[n.Key()] }
 // Measure finds a measure; nil when there is none.
 func (e *Entity) Measure(n Name) *Measure { return e.measures[n.Key()] }
 
+// Segment finds a segment; nil when there is none.
+func (e *Entity) Segment(n Name) *Segment {
+	return named(e.Segments, n, func(s *Segment) Name { return s.Name })
+}
+
+// Relationship finds a relationship by its role; nil when there is none.
+func (e *Entity) Relationship(role Name) *Relationship {
+	return named(e.Relationships, role, func(r *Relationship) Name { return r.Name })
+}
+
 // SourceRef says where an entity's rows come from.
 type SourceRef struct {
 	Source Name // a source of the workspace
@@ -218,16 +253,19 @@ type Field struct {
 }
 
 // Dimension is what answers may be grouped and filtered by. Exactly one of
-// Field and Expr is set. Visibility is the strictest of the fields it reads and
+// Field, Expr and Of is set. Visibility is the strictest of the fields it reads and
 // of its own declaration. A field that no dimension names is not a dimension.
 type Dimension struct {
 	Name        Name
 	Description string
 	Kind        Kind
-	Type        Type   // type of the value; declared for Expr, the field's otherwise
-	Field       Name   // a field of the entity
-	Expr        string // SQL over the entity's fields, unqualified names
-	Reads       []Name // fields that Expr reads, or Field; filled by the compiler when the model is checked
+	Type        Type       // type of the value; declared for Expr, the field's otherwise
+	Field       Name       // a field of the entity
+	Expr        string     // SQL over the entity's fields, unqualified names
+	Of          *MeasureOf // a measure of a to-many entity, one value per row
+	Bins        *Bins      // number: groups of values in place of the values; nil for the values
+	Collation   string     // text: DuckDB collation of its order, for example "de" or "nocase"; "" is binary
+	Reads       []Name     // fields that Expr reads, or Field; filled by the compiler when the model is checked
 	Grains      []string
 	Visibility  Visibility
 	Tags        []string
@@ -236,61 +274,42 @@ type Dimension struct {
 	ExprPos     diag.Pos
 }
 
-// Agg is how a measure aggregates.
-type Agg string
+// MeasureOf makes a measure of another entity a dimension: for each row of the
+// dimension's entity, the measure over the rows of Entity that belong to it by
+// the relationship Role, which is a to-one relationship of Entity. The other
+// entity's own filters apply, a question's do not. A row without any has the
+// value of an empty aggregate: 0 for counts, the measure's fill, NULL otherwise.
+type MeasureOf struct {
+	Entity  Name
+	Measure Name
+	Role    Name // relationship of Entity that leads here
+}
 
-// The aggregates of a measure.
-const (
-	Sum           Agg = "sum"
-	Count         Agg = "count" // of rows, or of non-null Expr
-	CountDistinct Agg = "count_distinct"
-	Avg           Agg = "avg"
-	Min           Agg = "min"
-	Max           Agg = "max"
-)
+// Bins cut a number into groups [edge, next edge). A group is named by its lower
+// edge. Exactly one of Width and Edges is set. Digits are decimal text.
+type Bins struct {
+	Width string   // groups of equal width, counted from 0
+	Edges []string // ascending, one or more; values below the first are grouped under NULL, as missing ones are
+}
 
-// Measure is an aggregate over an entity's own rows. Field or Expr is set, or
-// neither for a row count. Filter is a SQL condition over the entity's fields.
-type Measure struct {
+// Segment is a named condition on an entity that questions may ask for.
+type Segment struct {
 	Name        Name
 	Description string
-	Agg         Agg
-	Field       Name
-	Expr        string
-	Filter      string
-	Fill        *int // value for groups absent from this measure's fact; nil leaves NULL
-	Unit        string
-	Format      string
-	Tags        []string
+	Expr        string // SQL condition over the entity's fields
 	Synonyms    []string
 	Pos         diag.Pos
 	ExprPos     diag.Pos
-	FilterPos   diag.Pos
 }
 
-// Relationship joins an entity to another. On is an AND of equalities.
-// Name is its role, unique per entity; a path is written role.role.dimension.
-type Relationship struct {
-	Name     Name
-	To       Name
-	Kind     RelationshipKind
-	On       []JoinPair
-	Complete bool // every row finds its partner: an inner join may be used
-	Pos      diag.Pos
+// Hierarchy orders dimensions of one entity from coarse to fine, for drill-down
+// and for shares of the parent.
+type Hierarchy struct {
+	Name        Name
+	Description string
+	Levels      []Name // dimensions of the entity, two or more, coarsest first
+	Pos         diag.Pos
 }
-
-// RelationshipKind says how many rows of To one row of the entity meets.
-type RelationshipKind string
-
-// The kinds of this version.
-const (
-	ManyToOne RelationshipKind = "many_to_one"
-	OneToOne  RelationshipKind = "one_to_one"
-	OneToMany RelationshipKind = "one_to_many"
-)
-
-// JoinPair is one equality: From is a field of the entity, To of the other.
-type JoinPair struct{ From, To Name }
 
 // Filter is a model's own filter on an entity. Fixed filters always apply and
 // cannot be cleared; required ones must be supplied by the caller on Field;
@@ -314,34 +333,6 @@ const (
 	FixedFilter    FilterKind = "fixed"
 	RequiredFilter FilterKind = "required"
 	DefaultFilter  FilterKind = "default"
-)
-
-// Metric is a named question: one measure (simple), or a quotient of two metrics
-// (ratio). Filter is a SQL condition over the measure's entity.
-type Metric struct {
-	Name        Name
-	Description string
-	Kind        MetricKind
-	Entity      Name // simple: the measure's entity
-	Measure     Name // simple
-	Filter      string
-	Numerator   Name // ratio: metrics
-	Denominator Name
-	Unit        string
-	Format      string
-	Tags        []string
-	Synonyms    []string
-	Pos         diag.Pos
-	FilterPos   diag.Pos
-}
-
-// MetricKind is how a metric is made.
-type MetricKind string
-
-// The kinds of this version.
-const (
-	SimpleMetric MetricKind = "simple"
-	RatioMetric  MetricKind = "ratio"
 )
 
 // Quote writes an identifier for SQL, always in double quotes, doubling embedded ones.

@@ -23,7 +23,7 @@ func BenchmarkCompile(b *testing.B) {
 				entities = append(entities, &semantic.Entity{Name: semantic.Name(fmt.Sprint("other", i)), Fields: []*semantic.Field{{Name: "id", Type: "bigint"}},
 					Relationships: []*semantic.Relationship{{Name: "customers", To: "customers", Kind: semantic.ManyToOne}}})
 			}
-			w := newWorld(b, semantic.NewCatalog("many", entities, shop.Metrics, semantic.TimeSettings{}))
+			w := newWorld(b, semantic.NewCatalog(semantic.Catalog{Revision: "many", Entities: entities, Metrics: shop.Metrics}))
 			q, err := metric.Decode([]byte(`{"metrics": ["revenue", "ticket_count", "revenue_per_ticket"], "dimensions": ["plan", "region", {"name": "metric_time", "grain": "month"}],
 				"filters": [{"field": "customers.name", "op": "!=", "values": ["x"]}], "time": [{"field": "metric_time", "from": "2024-01-01"}], "limit": 10}`))
 			require.NoError(b, err)

@@ -109,7 +109,7 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 			metrics = append(metrics, m)
 		}
 	}
-	return semantic.NewCatalog("tiny", entities, metrics, settings)
+	return semantic.NewCatalog(semantic.Catalog{Revision: "tiny", Entities: entities, Metrics: metrics, Time: settings})
 }
 
 var (

@@ -22,14 +22,14 @@ func TestAFormThatIsNotUnderstoodIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			shop := semantictest.Shop()
 			m.Name = "odd"
-			w := newWorld(t, semantic.NewCatalog("odd", shop.Entities, append(shop.Metrics, m), semantic.TimeSettings{}))
+			w := newWorld(t, semantic.NewCatalog(semantic.Catalog{Revision: "odd", Entities: shop.Entities, Metrics: append(shop.Metrics, m)}))
 			_, err := metric.Build(view{catalog: w.catalog}, w.catalog, metric.Question{Metrics: []string{"odd"}}, metric.Options{Expressions: w.exprs})
 			require.Equal(t, diag.UnsupportedAsk, diag.CodeOf(err))
 		})
 	}
 	shop := semantictest.Shop()
 	loop := &semantic.Metric{Name: "loop", Kind: semantic.RatioMetric, Numerator: "revenue", Denominator: "loop"}
-	w := newWorld(t, semantic.NewCatalog("loop", shop.Entities, append(shop.Metrics, loop), semantic.TimeSettings{}))
+	w := newWorld(t, semantic.NewCatalog(semantic.Catalog{Revision: "loop", Entities: shop.Entities, Metrics: append(shop.Metrics, loop)}))
 	_, err := metric.Build(view{catalog: w.catalog}, w.catalog, metric.Question{Metrics: []string{"loop"}}, metric.Options{Expressions: w.exprs})
 	require.Equal(t, diag.ModelCycle, diag.CodeOf(err))
 }

@@ -15,13 +15,30 @@ import (
 const MetricTime = "metric_time"
 
 // Question is a metric question as a caller sends it. Decode reads it strictly.
+// It asks for metrics, or with Rows for the rows of an entity as they are.
 type Question struct {
-	Metrics    []string       `json:"metrics"`
+	Metrics    []string       `json:"metrics,omitempty"`
 	Dimensions []DimensionRef `json:"dimensions,omitempty"`
 	Filters    []Filter       `json:"filters,omitempty"`
+	Segments   []string       `json:"segments,omitempty"` // segment, or entity.segment
 	Time       []TimeRange    `json:"time,omitempty"`
 	Order      []Order        `json:"order,omitempty"`
 	Limit      *int           `json:"limit,omitempty"`
+	Offset     int            `json:"offset,omitempty"` // rows passed over before the first
+	// Totals adds rows that are computed over several groups: "total" one over all,
+	// "subtotals" one for each leading run of the dimensions as well. The column
+	// rolled_up tells which dimensions a row is over.
+	Totals string `json:"totals,omitempty"`
+	Top    *Top   `json:"top,omitempty"`
+	// FillGaps adds the missing buckets between the first and the last of the time
+	// dimension, for every combination of the other dimensions.
+	FillGaps bool `json:"fill_gaps,omitempty"`
+	// Rows names an entity: the answer is its rows, with Dimensions as columns (its
+	// output fields and dimensions), not grouped.
+	Rows       string         `json:"rows,omitempty"`
+	Parameters map[string]any `json:"parameters,omitempty"`
+	Zone       string         `json:"zone,omitempty"`       // IANA name in place of the model's
+	WeekStart  string         `json:"week_start,omitempty"` // monday or sunday, in place of the model's
 }
 
 // DimensionRef names a dimension to group by: dimension, entity.dimension, a
@@ -29,31 +46,50 @@ type Question struct {
 // In JSON it may also be the name alone.
 type DimensionRef struct {
 	Name  string `json:"name"`
-	Grain string `json:"grain,omitempty"`
+	Grain string `json:"grain,omitempty"` // a grain of time, or of a calendar
 }
 
 // Filter compares a dimension, or an asked metric after aggregation (also spelled
 // metric.NAME), with values: text, numbers, booleans or null. Grain makes a time filter compare
-// buckets; without it the raw column is compared.
+// buckets; without it the raw column is compared. Instead of a comparison it may
+// hold Any or All: filters of which one, or each, must hold.
 type Filter struct {
-	Field  string `json:"field"`
-	Op     string `json:"op"`
-	Values []any  `json:"values,omitempty"`
-	Grain  string `json:"grain,omitempty"`
+	Field  string   `json:"field,omitempty"`
+	Op     string   `json:"op,omitempty"`
+	Values []any    `json:"values,omitempty"`
+	Grain  string   `json:"grain,omitempty"`
+	Any    []Filter `json:"any,omitempty"`
+	All    []Filter `json:"all,omitempty"`
 }
 
 // TimeRange keeps from <= field < to. A date as To means that whole day. Either
-// end may be left out.
+// end may be left out. In place of both, Last asks for that many complete periods
+// before the one that contains now ("3 months"), or with IncludingCurrent for that
+// many of which the current one is the last; This asks for the current period, as
+// far as it has come ("month").
 type TimeRange struct {
-	Field string `json:"field"`
-	From  string `json:"from,omitempty"`
-	To    string `json:"to,omitempty"`
+	Field            string `json:"field"`
+	From             string `json:"from,omitempty"`
+	To               string `json:"to,omitempty"`
+	Last             string `json:"last,omitempty"`
+	IncludingCurrent bool   `json:"including_current,omitempty"`
+	This             string `json:"this,omitempty"`
 }
 
 // Order names an asked metric or dimension.
 type Order struct {
 	By   string `json:"by"`
 	Desc bool   `json:"desc,omitempty"`
+}
+
+// Top keeps the N greatest groups of one dimension by a metric, computed over all
+// other dimensions; with Other the rest is one more row, recomputed from its
+// rows. The column is_other tells it apart.
+type Top struct {
+	Dimension string `json:"dimension"`
+	By        string `json:"by"`
+	N         int    `json:"n"`
+	Other     bool   `json:"other,omitempty"`
 }
 
 // Decode reads a question strictly: unknown and repeated arguments are refused,
@@ -103,7 +139,7 @@ func strict(raw []byte, into any) error {
 func malformed(err error) error {
 	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
 		return diag.New(diag.RequestUnknownArg, "a question has no argument %s here", name).
-			WithHint("a question has metrics, dimensions [{name, grain}], filters [{field, op, values, grain}], time [{field, from, to}], order [{by, desc}] and limit")
+			WithHint("a question has metrics, dimensions [{name, grain}], filters [{field, op, values, grain} or {any: [...]}], segments, time [{field, from, to} or {field, last, including_current} or {field, this}], order [{by, desc}], limit, offset, totals, top {dimension, by, n, other}, fill_gaps, rows, parameters, zone and week_start")
 	}
 	var t *json.UnmarshalTypeError
 	if errors.As(err, &t) && t.Field != "" {

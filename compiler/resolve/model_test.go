@@ -64,7 +64,7 @@ func TestCheckModelIsFast(t *testing.T) {
 		entities = append(entities, e)
 	}
 	start := time.Now()
-	_, err := resolve.CheckModel(context.Background(), counted, semantic.NewCatalog("x", entities, nil, semantic.TimeSettings{}))
+	_, err := resolve.CheckModel(context.Background(), counted, semantic.NewCatalog(semantic.Catalog{Revision: "x", Entities: entities}))
 	require.NoError(t, err)
 	require.Equal(t, 50, counted.calls)
 	t.Log(time.Since(start))
@@ -107,7 +107,7 @@ func TestCheckTypes(t *testing.T) {
 				orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: name, Type: semantic.Type(use), Expr: expr, ExprPos: pos})
 			}
 		}
-		c = semantic.NewCatalog("x", c.Entities, c.Metrics, c.Time)
+		c = semantic.NewCatalog(semantic.Catalog{Revision: "x", Entities: c.Entities, Metrics: c.Metrics, Time: c.Time})
 		_, err := resolve.CheckModel(context.Background(), db, c)
 		require.NoError(t, err)
 		if err := resolve.CheckTypes(context.Background(), twins{db}, c); err != nil {

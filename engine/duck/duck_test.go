@@ -61,7 +61,7 @@ func storage(name, from, file string, columns ...string) semantic.Storage {
 	for i := 0; i < len(columns); i += 2 {
 		e.Fields = append(e.Fields, &semantic.Field{Name: semantic.Name(columns[i]), Column: columns[i], Type: semantic.Type(columns[i+1]), Pos: diag.Pos{File: name + ".cue", Line: 2 + i/2}})
 	}
-	semantic.NewCatalog("test", []*semantic.Entity{e}, nil, semantic.TimeSettings{})
+	semantic.NewCatalog(semantic.Catalog{Revision: "test", Entities: []*semantic.Entity{e}})
 	return semantic.Storage{Entity: e, From: from, Files: []string{file}}
 }
 
@@ -204,7 +204,7 @@ func TestSerializeAndCheck(t *testing.T) {
 func TestCheckAgreesWithDucktest(t *testing.T) {
 	cfg := config(t)
 	p := open(t, cfg)
-	db := ducktest.Open(t, semantic.NewCatalog("test", []*semantic.Entity{cfg.Relations[0].Entity, cfg.Relations[1].Entity}, nil, semantic.TimeSettings{}))
+	db := ducktest.Open(t, semantic.NewCatalog(semantic.Catalog{Revision: "test", Entities: []*semantic.Entity{cfg.Relations[0].Entity, cfg.Relations[1].Entity}}))
 	texts := []string{
 		`SELECT * FROM ` + itemsTable, `WITH t AS MATERIALIZED (SELECT 1 AS a) SELECT a, sum(a) OVER () FROM t`,
 		`SELECT {'a': 1, 'b c': [DATE '2024-01-01']} AS s, MAP {'k': 1.5} AS m, now() AS n, INTERVAL 1 DAY AS i, uuid() AS u, 1::HUGEINT AS h, '{}'::JSON AS j, NULL AS z`,

@@ -293,7 +293,7 @@ func TestCheckSamples(t *testing.T) {
 
 	// A rule that no sample makes speak was not checked; everything in sight of
 	// all_rows was.
-	one := semantic.NewCatalog("one", []*semantic.Entity{orders()}, nil, semantic.TimeSettings{})
+	one := semantic.NewCatalog(semantic.Catalog{Revision: "one", Entities: []*semantic.Entity{orders()}})
 	silent := openText(t, map[string]string{"more.rego": "package plumbline.access\n\nrows.auditor if {\n\t\"auditor\" in input.subject.roles\n\tround(input.row.id) == 1\n}\n"})
 	err = silent.CheckSamples(ctx, []policy.Subject{people["ana"]}, one)
 	requireCode(t, diag.ConfigRego, err)

@@ -172,7 +172,7 @@ func FuzzPredicateAgreesWithRego(f *testing.F) {
 // agreement makes the check of one drawn rule; it tells whether the rule could be said.
 func agreement(t testing.TB) func(*rapid.T) bool {
 	e := propertyEntity()
-	db := ducktest.Open(t, semantic.NewCatalog("", []*semantic.Entity{e}, nil, semantic.TimeSettings{}))
+	db := ducktest.Open(t, semantic.NewCatalog(semantic.Catalog{Revision: "", Entities: []*semantic.Entity{e}}))
 	rows, dir := propertyRows(t, db), writeBundle(t, nil)
 	return func(rt *rapid.T) bool {
 		r := &ruleText{t: rt, ordered: map[semantic.Name]bool{}}

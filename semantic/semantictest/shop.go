@@ -114,5 +114,5 @@ func Shop() *semantic.Catalog {
 		{Name: "revenue_per_ticket", Description: "revenue for each ticket", Kind: semantic.RatioMetric, Numerator: "revenue", Denominator: "ticket_count", Unit: "cents", Pos: pos},
 		{Name: "paid_share", Description: "share of revenue that is paid", Kind: semantic.RatioMetric, Numerator: "paid_revenue", Denominator: "revenue", Pos: pos},
 	}
-	return semantic.NewCatalog("test", []*semantic.Entity{customers, orders, items, products, tickets}, metrics, semantic.TimeSettings{})
+	return semantic.NewCatalog(semantic.Catalog{Revision: "test", Entities: []*semantic.Entity{customers, orders, items, products, tickets}, Metrics: metrics})
 }
