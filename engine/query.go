@@ -213,7 +213,7 @@ func (q *query) applied() []Applied {
 	if q.plan != nil {
 		for _, a := range q.plan.Applied {
 			text := a.Text
-			if a.Origin != metric.OfCaller && (len(q.plan.Legs) > 1 || a.Entity != q.plan.Legs[0].Tables[0].Entity.Name) {
+			if a.Origin != metric.OfCaller && (len(q.plan.Main().Legs) > 1 || a.Entity != q.plan.Main().Legs[0].Tables[0].Entity.Name) {
 				text = string(a.Entity) + ": " + text // not the only fact's: say whose it is
 			}
 			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})

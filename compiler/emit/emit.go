@@ -50,11 +50,11 @@ const (
 
 // SQL prints a plan. Its only failure is bug.internal.
 func SQL(p *metric.Plan) (Text, error) {
-	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: make([]bool, len(p.Leaves))}
-	if len(p.Legs) == 1 {
-		w.single(p.Legs[0])
+	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: map[*metric.Leaf]bool{}}
+	if f := p.Main(); len(f.Legs) == 1 {
+		w.single(f.Legs[0])
 	} else {
-		w.union()
+		w.union(f)
 	}
 	if err := w.complete(); err != nil {
 		return Text{}, err
@@ -78,9 +78,9 @@ type writer struct {
 	plan       *metric.Plan
 	text       strings.Builder
 	model      []resolve.Span
-	conditions []int  // how often each was printed, by ID
-	filtered   []bool // leaves that were printed with their filters
-	ordered    int    // order terms printed
+	conditions []int                 // how often each was printed, by ID
+	filtered   map[*metric.Leaf]bool // leaves that were printed with their filters
+	ordered    int                   // order terms printed
 }
 
 func (w *writer) put(parts ...string) {
@@ -119,9 +119,11 @@ func (w *writer) complete() error {
 			return diag.New(diag.BugInternal, "condition %d of the plan was printed %d times", id+1, n)
 		}
 	}
-	for i, ok := range w.filtered {
-		if !ok {
-			return diag.New(diag.BugInternal, "aggregate %d of the plan was not printed", i+1)
+	for _, f := range w.plan.Frames {
+		for i, leaf := range f.Leaves {
+			if !w.filtered[leaf] {
+				return diag.New(diag.BugInternal, "aggregate %d of the plan was not printed", i+1)
+			}
 		}
 	}
 	if w.ordered != len(w.plan.Order) {
@@ -157,7 +159,7 @@ func (w *writer) single(l *metric.Leg) {
 }
 
 // union prints a plan of several facts.
-func (w *writer) union() {
+func (w *writer) union(f *metric.Frame) {
 	p := w.plan
 	w.put("SELECT ")
 	for i, k := range p.Keys {
@@ -168,7 +170,7 @@ func (w *writer) union() {
 		w.put(" AS ", semantic.Quote(p.Metrics[i].Label))
 	})
 	w.put("\nFROM (\n")
-	w.separated(len(p.Legs), "\nUNION ALL\n", func(i int) { w.leg(p.Legs[i]) })
+	w.separated(len(f.Legs), "\nUNION ALL\n", func(i int) { w.leg(f, f.Legs[i]) })
 	w.put("\n) AS \"u\"")
 	w.groupBy(len(p.Keys))
 	w.having(w.combined)
@@ -183,15 +185,14 @@ func (w *writer) union() {
 
 // leg prints one fact of several: its keys, its own aggregates, and NULL in the
 // places of the other facts' aggregates.
-func (w *writer) leg(l *metric.Leg) {
-	p := w.plan
+func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
 	w.put("SELECT ")
 	for i, op := range l.Keys {
 		w.operand(op)
 		w.put(" AS ", alias("k", i+1), ", ")
 	}
-	w.separated(len(p.Leaves), ", ", func(i int) {
-		leaf := p.Leaves[i]
+	w.separated(len(f.Leaves), ", ", func(i int) {
+		leaf := f.Leaves[i]
 		w.inLeg(l, leaf, func() { w.aggregate(leaf) })
 		w.put(" AS ", alias("m", i+1))
 		if leaf.Fill != nil {

@@ -28,7 +28,7 @@ func (w *writer) aggregate(l *metric.Leaf) {
 	}
 	w.put(")")
 	w.filters(l)
-	w.filtered[l.Index] = true
+	w.filtered[l] = true
 }
 
 func (w *writer) filters(l *metric.Leaf) {

@@ -32,56 +32,82 @@ type Options struct {
 // arguments. Codes: metric.*, request.malformed, resolve.use,
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
-	b := &builder{scope: newScope(view, catalog, opts.Expressions), q: q, opts: opts, plan: &Plan{},
-		values: map[*semantic.Metric]Value{}, filtered: map[*Table][]filteredBy{}, ranges: map[string]*interval{}}
+	p := &planner{scope: newScope(view, catalog, opts.Expressions), q: q, opts: opts, plan: &Plan{}}
+	b := p.frame(q)
 	b.metrics()
-	if len(b.legs) > 0 && b.failure == nil {
-		b.dimensions()
-		b.filters()
-		b.timeRanges()
-		b.modelFilters()
-		b.joins()
-		b.keptRows()
+	if len(b.legs) > 0 && p.failure == nil {
+		b.place()
+		p.plan.Keys = b.frame.Keys
+		b.label()
 		b.order()
 	}
-	b.limit()
-	if b.failure != nil {
-		return nil, b.failure
+	p.limit()
+	if p.failure != nil {
+		return nil, p.failure
 	}
-	if err := b.errs.Err(); err != nil {
+	if err := p.errs.Err(); err != nil {
 		return nil, err
 	}
-	if err := b.allPlaced(); err != nil {
+	if err := p.allPlaced(); err != nil {
 		return nil, err
 	}
-	return b.plan, nil
+	return p.plan, nil
 }
 
-// builder builds one plan.
-type builder struct {
+// planner plans one question; each of its frames has a builder.
+type planner struct {
 	*scope
 	q    Question
 	opts Options
 	plan *Plan
 	errs diag.List
 
+	asked    []*semantic.Metric // beside plan.Metrics
+	tables   int
+	placed   int // caller's conditions that stand in the plan
+	expected int // and how many should
+}
+
+// builder builds one frame.
+type builder struct {
+	*planner
+	q     Question // as this frame asks it
+	frame *Frame
+
 	legs     []leg
 	values   map[*semantic.Metric]Value
-	asked    []*semantic.Metric // beside plan.Metrics
-	spelled  []DimensionRef     // beside plan.Keys
-	tables   int
+	spelled  []DimensionRef // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
 	ranges   map[string]*interval // what the caller's filters leave of each operand
-	placed   int                  // caller's conditions that stand in the plan
-	expected int                  // and how many should
+}
+
+// frame begins a frame that asks q.
+func (p *planner) frame(q Question) *builder {
+	b := &builder{planner: p, q: q, frame: &Frame{}, values: map[*semantic.Metric]Value{},
+		filtered: map[*Table][]filteredBy{}, ranges: map[string]*interval{}}
+	p.plan.Frames = append(p.plan.Frames, b.frame)
+	return b
+}
+
+// main reports that the frame gives the rows of the answer.
+func (b *builder) main() bool { return b.frame == b.plan.Frames[0] }
+
+// place puts the frame's keys and filters into each of its legs.
+func (b *builder) place() {
+	b.dimensions()
+	b.filters()
+	b.timeRanges()
+	b.modelFilters()
+	b.joins()
+	b.keptRows()
 }
 
 // refuse collects a mistake once, however many legs it shows in.
-func (b *builder) refuse(e *diag.Error) {
+func (p *planner) refuse(e *diag.Error) {
 	text := e.Error()
-	if !slices.ContainsFunc(b.errs, func(o *diag.Error) bool { return o.Error() == text }) {
-		b.errs = append(b.errs, e)
+	if !slices.ContainsFunc(p.errs, func(o *diag.Error) bool { return o.Error() == text }) {
+		p.errs = append(p.errs, e)
 	}
 }
 
@@ -217,29 +243,29 @@ func (b *builder) column(by string) (int, bool) {
 	return found, found >= 0
 }
 
-func (b *builder) limit() {
-	switch n := b.q.Limit; {
-	case n == nil && b.opts.DefaultLimit > 0:
-		b.plan.Limit, b.plan.LimitSource = min(b.opts.DefaultLimit, maxLimit), "default"
+func (p *planner) limit() {
+	switch n := p.q.Limit; {
+	case n == nil && p.opts.DefaultLimit > 0:
+		p.plan.Limit, p.plan.LimitSource = min(p.opts.DefaultLimit, maxLimit), "default"
 	case n == nil:
 	case *n < 1 || *n > maxLimit:
-		b.refuse(diag.New(diag.RequestMalformed, "limit is a number of rows from 1 to %d", maxLimit).WithHint("leave it out for the server's own limit"))
+		p.refuse(diag.New(diag.RequestMalformed, "limit is a number of rows from 1 to %d", maxLimit).WithHint("leave it out for the server's own limit"))
 	default:
-		b.plan.Limit, b.plan.LimitSource = *n, "question"
+		p.plan.Limit, p.plan.LimitSource = *n, "question"
 	}
 }
 
 // condition numbers a condition of the plan.
-func (b *builder) condition(c Condition) Condition {
-	b.plan.Conditions++
-	c.ID = b.plan.Conditions
+func (p *planner) condition(c Condition) Condition {
+	p.plan.Conditions++
+	c.ID = p.plan.Conditions
 	return c
 }
 
 // allPlaced checks that no filter of the question got lost on the way.
-func (b *builder) allPlaced() error {
-	if b.placed != b.expected {
-		return diag.New(diag.BugInternal, "the plan holds %d conditions of the question in place of %d", b.placed, b.expected)
+func (p *planner) allPlaced() error {
+	if p.placed != p.expected {
+		return diag.New(diag.BugInternal, "the plan holds %d conditions of the question in place of %d", p.placed, p.expected)
 	}
 	return nil
 }

@@ -45,10 +45,9 @@ func (b *builder) dimensions() {
 		for j, l := range b.legs {
 			l.Keys = append(l.Keys, operands[j])
 		}
-		b.plan.Keys = append(b.plan.Keys, key)
+		b.frame.Keys = append(b.frame.Keys, key)
 		b.spelled = append(b.spelled, DimensionRef{Name: canonical(ref.Name, places[0]), Grain: key.Grain})
 	}
-	b.label()
 }
 
 // unnamed refuses a part of a question that does not name what it is about.
@@ -157,7 +156,7 @@ func (b *builder) label() {
 			name += "_" + or(ref.Grain, "value")
 		}
 		if taken[fold(name)] {
-			key := b.plan.Legs[0].Keys[i]
+			key := b.frame.Legs[0].Keys[i]
 			name = string(key.Table.Entity.Name) + "." + name
 		}
 		if taken[fold(name)] {

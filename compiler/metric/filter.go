@@ -106,7 +106,7 @@ func (b *builder) having(f Filter, i int) {
 	b.expected, b.placed = b.expected+1, b.placed+1
 	b.plan.Having = append(b.plan.Having, b.condition(Condition{Operand: Operand{Metric: m}, Test: t}))
 	b.narrow(f.Field, Operand{Metric: m}, t)
-	b.plan.Applied = append(b.plan.Applied, AppliedFilter{Origin: OfCaller, Text: filterText(f)})
+	b.tell(AppliedFilter{Origin: OfCaller, Text: filterText(f)})
 }
 
 // dimensionFilter places one filter of the caller in every leg.
@@ -123,7 +123,7 @@ func (b *builder) dimensionFilter(field, grain, text string, make func(string, s
 	if fold(field) != MetricTime {
 		told.Entity = places[0].path.to.Entity.Name
 	}
-	b.plan.Applied = append(b.plan.Applied, told)
+	b.tell(told)
 }
 
 // notPlaced remembers what a refused filter would have been about: asking for it
@@ -395,6 +395,13 @@ func (b *builder) applied(t *Table, f *semantic.Filter, overridden bool) {
 		}
 	}
 	if !slices.Contains(b.plan.Applied, out) {
-		b.plan.Applied = append(b.plan.Applied, out)
+		b.tell(out)
+	}
+}
+
+// tell reports a filter to the caller. The other frames have those of the first.
+func (b *builder) tell(f AppliedFilter) {
+	if b.main() {
+		b.plan.Applied = append(b.plan.Applied, f)
 	}
 }

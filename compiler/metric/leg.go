@@ -25,7 +25,7 @@ func (b *builder) leg(fact *resolve.Visible, asked string) leg {
 	l := leg{Leg: &Leg{}, fact: fact, asked: asked}
 	b.addTable(l.Leg, &Table{Entity: fact.Entity})
 	b.legs = append(b.legs, l)
-	b.plan.Legs = append(b.plan.Legs, l.Leg)
+	b.frame.Legs = append(b.frame.Legs, l.Leg)
 	return l
 }
 
@@ -55,7 +55,7 @@ func (b *builder) leaf(m *semantic.Metric, asked string) *Leaf {
 	l := b.leg(b.entity(m.Entity), asked)
 	fact := l.Tables[0]
 	measure := fact.Entity.Measure(m.Measure)
-	out := &Leaf{Index: len(b.plan.Leaves), Leg: l.Leg, Agg: measure.Agg, Fill: measure.Fill}
+	out := &Leaf{Index: len(b.frame.Leaves), Leg: l.Leg, Agg: measure.Agg, Fill: measure.Fill}
 	var of semantic.Type
 	switch {
 	case measure.Field != "":
@@ -73,7 +73,7 @@ func (b *builder) leaf(m *semantic.Metric, asked string) *Leaf {
 		}
 	}
 	out.Type = leafType(measure.Agg, of)
-	b.plan.Leaves = append(b.plan.Leaves, out)
+	b.frame.Leaves = append(b.frame.Leaves, out)
 	return out
 }
 

@@ -8,8 +8,7 @@ import (
 // Plan is an answerable question: what to aggregate and how to put it together.
 // It is never changed after Build.
 type Plan struct {
-	Legs        []*Leg   // one per fact
-	Leaves      []*Leaf  // all aggregates, in the order of first use
+	Frames      []*Frame // the first gives the rows of the answer
 	Keys        []Key    // what rows are grouped by, in the question's order
 	Metrics     []Metric // in the question's order
 	Having      []Condition
@@ -19,6 +18,17 @@ type Plan struct {
 	Applied     []AppliedFilter
 	Warnings    []string // what a reader of the answer would not expect
 	Conditions  int      // how many Conditions the plan holds, all told
+}
+
+// Main is the frame that gives the rows of the answer.
+func (p *Plan) Main() *Frame { return p.Frames[0] }
+
+// Frame is a set of facts under one set of filters and keys: each fact aggregated
+// alone, then put together by the keys.
+type Frame struct {
+	Legs   []*Leg  // one per fact
+	Leaves []*Leaf // all aggregates, in the order of first use
+	Keys   []Key   // what its rows are grouped by
 }
 
 // Key is one group key of the answer. How each fact computes it stands in Leg.Keys.
@@ -60,7 +70,7 @@ type Leaf struct {
 // Leg is one fact with its joins and filters, aggregated to the plan's keys.
 type Leg struct {
 	Tables []*Table    // the fact first, a parent before its children
-	Keys   []Operand   // one per Plan.Keys
+	Keys   []Operand   // one per key of its frame
 	Where  []Condition // of the caller, and the fact's own model filters
 }
 
