@@ -102,6 +102,7 @@ type Bucket struct {
 	Stored string        // zone of a timestamp column's local time
 	Shown  string        // zone whose days are meant
 	Sunday bool          // weeks start on Sunday
+	Fiscal int           // month in which the fiscal year starts; 0 means 1
 }
 
 // Expr is SQL of the model over the fields of one entity, unqualified. Columns
