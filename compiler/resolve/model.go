@@ -11,21 +11,27 @@ import (
 	"plumbline/semantic/diag"
 )
 
-// Place is one column reference of a model expression: where it begins in the
-// expression's text, and the field it names.
+// Place is one reference of a model expression: where it begins in the
+// expression's text, and the field or the parameter it names, of which one is set.
 type Place struct {
-	At     int
-	Column semantic.Name
+	At        int
+	Column    semantic.Name
+	Parameter semantic.Name
+	End       int // parameter: where $name ends; 0 for a column
 }
 
-// Expressions knows the column references of every expression of a catalog. It
-// is filled by CheckModel, never changed afterwards, and safe to share.
-type Expressions struct{ places map[expression][]Place }
+// Expressions knows the references of every expression of a catalog, and the
+// trees of its derived metrics. It is filled by CheckModel, never changed
+// afterwards, and safe to share.
+type Expressions struct {
+	places  map[expression][]Place
+	derived map[string]*Derived // by key of the metric
+}
 
 type expression struct{ entity, text string }
 
-// Columns gives the references of an expression of an entity in text order. An
-// expression that is not of the checked catalog is an error.
+// Columns gives the references of an expression of an entity in text order, those
+// to parameters among them. An expression that is not of the checked catalog is an error.
 func (x *Expressions) Columns(entity semantic.Name, expr string) ([]Place, error) {
 	p, ok := x.places[expression{entity.Key(), expr}]
 	if !ok {
@@ -35,21 +41,33 @@ func (x *Expressions) Columns(entity semantic.Name, expr string) ([]Place, error
 }
 
 // CheckModel reads every SQL expression of c: dimensions, measures and their
-// filters, filters of entities and metrics. Each may name only fields of its
-// own entity, plainly, and call reviewed functions; queries, aggregates, windows
-// and stars have no place there. Mistakes come as model.sql at the expression's
-// place, all at once. It fills Dimension.Reads, so c must not be shared yet.
+// filters, filters and segments of entities, and filters of metrics. Each may
+// name only fields of its own entity, plainly, read parameters as $name, and call
+// reviewed functions; queries, windows and stars have no place there, aggregates
+// only in custom measures. Derived metrics are read as arithmetic over metrics.
+// Mistakes come as model.sql at the expression's place, all at once; when there
+// are none, what metrics are made of is held to its meaning, with model.cycle and
+// model.invalid. It fills Dimension.Reads and Metric.Reads, so c must not be
+// shared yet.
 //
 // The expressions of an entity are parsed together; only where that fails, or
 // the parts do not add up, is each read alone to find the mistake.
 func CheckModel(ctx context.Context, p sqlast.Parser, c *semantic.Catalog) (*Expressions, error) {
-	m := &modelCheck{ctx: ctx, parser: p, out: &Expressions{map[expression][]Place{}}}
+	m := &modelCheck{ctx: ctx, parser: p, catalog: c, out: &Expressions{map[expression][]Place{}, map[string]*Derived{}}}
 	for _, e := range c.Entities {
-		for _, list := range batches(append(expressionsOf(e), metricFilters(c, e)...)) {
-			if err := m.batch(e, list); err != nil {
-				return nil, err
-			}
+		taken := func(name string) bool { return e.Field(semantic.Name(name)) != nil }
+		list := append(expressionsOf(e), metricFilters(c, e)...)
+		read := func(x *modelExpr, tree sqlast.Expr, text string, start int) { m.check(e, x, tree, text, start) }
+		if err := m.read(list, taken, read); err != nil {
+			return nil, err
 		}
+	}
+	taken := func(name string) bool { return c.Metric(semantic.Name(name)) != nil }
+	if err := m.read(derivedMetrics(c), taken, m.derive); err != nil {
+		return nil, err
+	}
+	if len(m.errs) == 0 {
+		m.errs = checkMetrics(c)
 	}
 	if err := m.errs.Err(); err != nil {
 		return nil, err
@@ -59,15 +77,22 @@ func CheckModel(ctx context.Context, p sqlast.Parser, c *semantic.Catalog) (*Exp
 
 // modelExpr is one expression of a model. dimension is set for those whose reads
 // are kept, measure for what a measure aggregates. must says what is wrong with
-// a type for this use; "" when nothing is.
+// a type for this use; "" when nothing is. sql is text with its parameters replaced
+// by the keys of parameters.
 type modelExpr struct {
-	text      string
-	pos       diag.Pos
-	what      string
-	dimension *semantic.Dimension
-	measure   *semantic.Measure
-	must      func(found string) string
+	text       string
+	pos        diag.Pos
+	what       string
+	dimension  *semantic.Dimension
+	measure    *semantic.Measure
+	derived    *semantic.Metric
+	must       func(found string) string
+	sql        string
+	parameters map[string]*semantic.Parameter
 }
+
+// aggregates reports that the expression is computed over many rows.
+func (x *modelExpr) aggregates() bool { return x.measure != nil && x.measure.Agg == semantic.Custom }
 
 func orPos(p, fallback diag.Pos) diag.Pos {
 	if p.IsZero() {
@@ -100,6 +125,9 @@ func expressionsOf(e *semantic.Entity) []*modelExpr {
 	for _, f := range e.Filters {
 		add(f.Expr, f.ExprPos, f.Pos, "filter "+string(f.Name), condition)
 	}
+	for _, s := range e.Segments {
+		add(s.Expr, s.ExprPos, s.Pos, "segment "+string(s.Name), condition)
+	}
 	return out
 }
 
@@ -114,12 +142,38 @@ func metricFilters(c *semantic.Catalog, e *semantic.Entity) []*modelExpr {
 	return out
 }
 
+// derivedMetrics lists the expressions of derived metrics.
+func derivedMetrics(c *semantic.Catalog) []*modelExpr {
+	var out []*modelExpr
+	for _, m := range c.Metrics {
+		if m.Kind == semantic.DerivedMetric {
+			out = append(out, &modelExpr{text: m.Expr, pos: orPos(m.ExprPos, m.Pos), what: "metric " + string(m.Name), derived: m})
+		}
+	}
+	return out
+}
+
 // modelCheck is the state of one CheckModel.
 type modelCheck struct {
-	ctx    context.Context
-	parser sqlast.Parser
-	out    *Expressions
-	errs   diag.List
+	ctx     context.Context
+	parser  sqlast.Parser
+	catalog *semantic.Catalog
+	out     *Expressions
+	errs    diag.List
+}
+
+// reading takes one parsed expression; start is where it begins in text.
+type reading func(x *modelExpr, tree sqlast.Expr, text string, start int)
+
+// read parses expressions of one scope and gives each to take.
+func (m *modelCheck) read(list []*modelExpr, taken func(string) bool, take reading) error {
+	list = slices.DeleteFunc(list, func(x *modelExpr) bool { return !m.parametersOf(x, taken) })
+	for _, some := range batches(list) {
+		if err := m.batch(some, take); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const batchBytes = 16 << 10 // well below the cap on a text
@@ -138,8 +192,8 @@ func batches(list []*modelExpr) [][]*modelExpr {
 	return out
 }
 
-// batch reads some expressions of one entity as the items of one SELECT.
-func (m *modelCheck) batch(e *semantic.Entity, list []*modelExpr) error {
+// batch reads some expressions as the items of one SELECT.
+func (m *modelCheck) batch(list []*modelExpr, take reading) error {
 	text, starts := "SELECT ", make([]int, len(list))
 	together := true
 	for i, x := range list {
@@ -148,20 +202,20 @@ func (m *modelCheck) batch(e *semantic.Entity, list []*modelExpr) error {
 		}
 		text += "("
 		starts[i] = len(text)
-		text += x.text + "\n)"
+		text += x.sql + "\n)"
 		together = together && closed(x.text)
 	}
 	if together {
 		st, err := sqlast.Parse(m.ctx, m.parser, text)
 		if q := itemsOf(st, err); len(q) == len(list) {
 			for i, x := range list {
-				m.check(e, x, q[i], text, starts[i])
+				take(x, q[i], text, starts[i])
 			}
 			return nil
 		}
 	}
 	for _, x := range list {
-		tree, st, before, err := sqlast.ParseExpr(m.ctx, m.parser, x.text)
+		tree, st, before, err := sqlast.ParseExpr(m.ctx, m.parser, x.sql)
 		var d *diag.Error
 		switch {
 		case errors.As(err, &d):
@@ -169,7 +223,7 @@ func (m *modelCheck) batch(e *semantic.Entity, list []*modelExpr) error {
 		case err != nil:
 			return err
 		default:
-			m.check(e, x, tree, st.Text, before)
+			take(x, tree, st.Text, before)
 		}
 	}
 	return nil
@@ -237,12 +291,16 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 	}
 	r := &resolver{text: text, model: true, opts: Options{ModelSpans: []Span{{0, len(text)}}}, bound: &Bound{}, kinds: map[string]bool{}, labels: map[string]sqlast.Offset{},
 		refs: []*reference{{visible: visible, used: map[string]bool{}}}}
-	if !m.shape(x, tree, text, start) {
+	for stand := range x.parameters {
+		visible.Fields[stand] = semantic.Output
+		rel.cols = append(rel.cols, column{name: stand, from: lineage{{0, semantic.Name(stand)}}, bare: true, direct: true, class: semantic.Output})
+	}
+	if !m.shape(x, tree, text, start) || x.aggregates() && !m.custom(x, tree, text, start) {
 		return
 	}
 	r.expr(tree, ctx{scope: &scope{level: &level{rels: []*relation{rel}}}, clause: InOutput})
 	for _, f := range r.bound.Functions {
-		if f.Kind == string(Aggregate) {
+		if f.Kind == string(Aggregate) && !x.aggregates() {
 			m.report(x, diag.New(diag.ModelSQL, "%s is an aggregate, and an expression is computed row by row", f.Name).WithHint("declare a measure with agg"))
 		}
 	}
@@ -252,8 +310,17 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 	if len(r.errs) > 0 {
 		return
 	}
+	if len(r.bound.Unordered) > 0 && x.aggregates() {
+		m.report(x, diag.New(diag.ModelSQL, "the result of %s depends on an order of rows", strings.Join(r.bound.Unordered, ", ")).
+			WithHint("give the order inside, as in list(x ORDER BY y)"))
+	}
 	var places []Place
 	for _, u := range r.uses {
+		if p := x.parameters[u.Column.Key()]; p != nil {
+			at := int(u.At) - start
+			places = append(places, Place{At: at, Parameter: p.Name, End: at + len(u.Column)})
+			continue
+		}
 		places = append(places, Place{At: int(u.At) - start, Column: u.Column})
 		if x.dimension != nil && !slices.Contains(x.dimension.Reads, u.Column) {
 			x.dimension.Reads = append(x.dimension.Reads, u.Column)

@@ -131,3 +131,53 @@ func (w twins) Types(ctx context.Context, texts []string) ([]resolve.Typed, erro
 	}
 	return out, err
 }
+
+// TestDerived adds derived metrics to the shop, one "name: expression" per line,
+// and prints their trees or why they are refused.
+func TestDerived(t *testing.T) {
+	db := ducktest.Open(t, nil)
+	datadriven.RunTest(t, "testdata/derived", func(t *testing.T, d *datadriven.TestData) string {
+		require.Equal(t, "metrics", d.Cmd)
+		c := semantictest.Shop()
+		c.Parameters = []*semantic.Parameter{{Name: "Rate", Type: "decimal(9,4)", Default: "1"}, {Name: "country", Type: "varchar", Required: true}}
+		var names []semantic.Name
+		for i, line := range strings.Split(d.Input, "\n") {
+			name, expr, _ := strings.Cut(line, ": ")
+			names = append(names, semantic.Name(name))
+			c.Metrics = append(c.Metrics, &semantic.Metric{Name: semantic.Name(name), Kind: semantic.DerivedMetric, Expr: strings.ReplaceAll(expr, "⏎", "\n"), ExprPos: diag.Pos{File: "metrics.cue", Line: i + 1}})
+		}
+		c = semantic.NewCatalog(*c)
+		exprs, err := resolve.CheckModel(context.Background(), db, c)
+		if err != nil {
+			return err.Error()
+		}
+		var out strings.Builder
+		for _, name := range names {
+			tree, ok := exprs.Derived(name)
+			require.True(t, ok)
+			fmt.Fprintf(&out, "%s reads %v: %s\n", name, c.Metric(name).Reads, inWords(tree))
+		}
+		return out.String()
+	})
+}
+
+func inWords(d *resolve.Derived) string {
+	var args []string
+	for _, a := range d.Args {
+		args = append(args, inWords(a))
+	}
+	at := fmt.Sprintf("@%d", d.At)
+	switch d.Kind {
+	case resolve.DerivedNumber:
+		return d.Text + at
+	case resolve.DerivedNull:
+		return "NULL"
+	case resolve.DerivedMetric:
+		return string(d.Name) + at
+	case resolve.DerivedParameter:
+		return "$" + string(d.Name) + at
+	case resolve.DerivedOperator, resolve.DerivedCall:
+		return d.Text + "(" + strings.Join(args, ", ") + ")"
+	}
+	return "case(" + strings.Join(args, ", ") + ")"
+}
