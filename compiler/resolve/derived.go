@@ -15,8 +15,8 @@ import (
 // The zero value is no expression.
 //
 // Meaning: every operand is a number or NULL, NULL makes arithmetic NULL (coalesce,
-// greatest and least pass by it), and a
-// division by zero is NULL: print "/" with nullif(divisor, 0).
+// greatest and least pass by it), and a division by zero is NULL: print "/" with
+// nullif(divisor, 0).
 type Derived struct {
 	Kind DerivedKind
 	// Text is the digits of a number, as written but for its underscores and with
