@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"strconv"
+	"strings"
+
 	"plumbline/compiler/metric"
 	"plumbline/semantic"
 )
@@ -93,7 +96,13 @@ func bucket(b metric.Bucket, col string) string {
 		}
 		return "(CAST(date_trunc('week', " + day + " + 1) AS DATE) - 1)"
 	}
-	return "CAST(date_trunc('" + b.Grain + "', " + local + ") AS DATE)"
+	unit, fiscal := strings.CutPrefix(b.Grain, "fiscal_")
+	if fiscal && b.Fiscal > 1 {
+		// moving by whole months keeps the days of a month together, so cutting afterwards is exact
+		by := "INTERVAL " + strconv.Itoa(b.Fiscal-1) + " MONTH"
+		return "CAST((date_trunc('" + unit + "', (" + local + " - " + by + ")) + " + by + ") AS DATE)"
+	}
+	return "CAST(date_trunc('" + unit + "', " + local + ") AS DATE)"
 }
 
 // localTime is the column as a local time of the zone whose days are meant.

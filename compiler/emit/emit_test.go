@@ -21,13 +21,14 @@ import (
 // TestGoldens walks questions and traps. Every file starts with the shop's catalog and no rows.
 //
 //	model             replaces the catalog by a tiny one (see modelOf)
-//	rows <entity>     inserts rows, written as SQL values
+//	rows <entity>     inserts rows, written as SQL values or as a SELECT
 //	ask [flags]       answers a question: its rows, or its refusal
 //	sql [flags]       shows its text, the model's ranges in «», and what was applied
 //	list [flags]      shows what list_metrics would
 //
 // Flags: hide=(entity, entity.field), mask=(entity.field), select_only=(entity.field): masked
-// and only to be selected, complete: the subject sees all rows, limit=N: the server's own limit.
+// and only to be selected, complete: the subject sees all rows, limit=N: the server's own limit,
+// now=(RFC 3339) in place of 2024-05-15T12:00:00Z.
 func TestGoldens(t *testing.T) {
 	for _, dir := range []string{"testdata/questions", "testdata/traps"} {
 		datadriven.Walk(t, dir, func(t *testing.T, path string) {
@@ -56,7 +57,11 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 		*w = *newWorld(t, modelOf(t, d.Input))
 		return ""
 	case "rows":
-		w.db.Exec(t, "INSERT INTO "+semantic.StorageName(semantic.Name(d.CmdArgs[0].Key))+" VALUES "+d.Input)
+		rows := d.Input
+		if !strings.HasPrefix(rows, "SELECT ") {
+			rows = "VALUES " + rows
+		}
+		w.db.Exec(t, "INSERT INTO "+semantic.StorageName(semantic.Name(d.CmdArgs[0].Key))+" "+rows)
 		return ""
 	case "list":
 		return list(t, w.view(d), w)
@@ -95,6 +100,12 @@ func (w *world) options(t *testing.T, d *datadriven.TestData) metric.Options {
 		opts.AllRows = func(semantic.Name) bool { return true }
 	}
 	d.MaybeScanArgs(t, "limit", &opts.DefaultLimit)
+	var now string
+	if d.MaybeScanArgs(t, "now", &now); now != "" {
+		at, err := time.Parse(time.RFC3339, now)
+		require.NoError(t, err)
+		opts.Now = at
+	}
 	return opts
 }
 

@@ -83,6 +83,10 @@ func (w *writer) from(l *metric.Leg) {
 }
 
 func (w *writer) on(t *metric.Table) {
+	if t.Day != nil {
+		w.operand(*t.Day)
+		w.put(" = ", column(t, t.Date))
+	}
 	w.separated(len(t.Join.On), " AND ", func(i int) {
 		pair := t.Join.On[i]
 		w.put(column(t.Parent, pair.From), " = ", column(t, pair.To))

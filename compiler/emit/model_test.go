@@ -73,10 +73,12 @@ func open(t testing.TB, c *semantic.Catalog) *ducktest.DB {
 //	  filter fixed live: NOT deleted
 //	metric share = a / b
 //	zone Europe/Copenhagen
+//	calendar retail days: day, retail_week = week_start
 func modelOf(t testing.TB, text string) *semantic.Catalog {
 	var entities []*semantic.Entity
 	var metrics []*semantic.Metric
 	var settings semantic.TimeSettings
+	var calendars []*semantic.Calendar
 	for _, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
 		if len(words) == 0 {
@@ -93,6 +95,8 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 			case "metric":
 				metrics = append(metrics, &semantic.Metric{Name: semantic.Name(words[1]), Kind: semantic.RatioMetric,
 					Numerator: semantic.Name(words[3]), Denominator: semantic.Name(words[5])})
+			case "calendar":
+				calendars = append(calendars, calendarLine(line))
 			case "zone":
 				settings.Zone = words[1]
 			case "week":
@@ -109,7 +113,19 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 			metrics = append(metrics, m)
 		}
 	}
-	return semantic.NewCatalog(semantic.Catalog{Revision: "tiny", Entities: entities, Metrics: metrics, Time: settings})
+	return semantic.NewCatalog(semantic.Catalog{Revision: "tiny", Entities: entities, Metrics: metrics, Time: settings, Calendars: calendars})
+}
+
+// calendarLine reads: calendar name entity: date, grain = start, ...
+func calendarLine(line string) *semantic.Calendar {
+	head, list, _ := strings.Cut(line, ": ")
+	words, parts := strings.Fields(head), strings.Split(list, ", ")
+	out := &semantic.Calendar{Name: semantic.Name(words[1]), Entity: semantic.Name(words[2]), Date: semantic.Name(parts[0])}
+	for _, p := range parts[1:] {
+		name, start, _ := strings.Cut(p, " = ")
+		out.Grains = append(out.Grains, semantic.CalendarGrain{Name: semantic.Name(name), Start: semantic.Name(start)})
+	}
+	return out
 }
 
 var (

@@ -14,8 +14,8 @@ const maxLimit = 1 << 30
 
 // Options are what a plan depends on besides the question.
 type Options struct {
-	// Now is the moment of the question. No part of this version's questions
-	// depends on it; it is an input so that none ever reads a clock.
+	// Now is the moment of the question, which relative time ranges count from. It
+	// is an input so that no plan ever reads a clock.
 	Now time.Time
 	// DefaultLimit bounds questions without a limit; 0 means no bound.
 	DefaultLimit int
@@ -32,8 +32,9 @@ type Options struct {
 // arguments. Codes: metric.*, request.malformed, resolve.use,
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
-	p := &planner{scope: newScope(view, catalog, opts.Expressions), q: q, opts: opts, plan: &Plan{}}
-	b := p.frame(q)
+	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{}}
+	p.q = p.settle(q)
+	b := p.frame(p.q)
 	b.metrics()
 	if len(b.legs) > 0 && p.failure == nil {
 		b.place()

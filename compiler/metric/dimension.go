@@ -116,9 +116,9 @@ func (b *builder) timeOf(l leg, least semantic.Visibility) (place, *diag.Error) 
 // key is what one fact groups by for one dimension of the question.
 func (b *builder) key(l leg, p place, ref DimensionRef) (Operand, *diag.Error) {
 	op, err := b.operand(l, p, ref.Grain)
-	if err == nil && op.Bucket == nil && (p.dim.Type == "timestamp" || p.dim.Type == "timestamptz" || fold(ref.Name) == MetricTime) {
+	if err == nil && ref.Grain == "" && (p.dim.Type == "timestamp" || p.dim.Type == "timestamptz" || fold(ref.Name) == MetricTime) {
 		err = diag.New(diag.MetricGrain, "a time dimension is asked at a grain, and %q has none here", ref.Name).
-			WithHint("write {\"name\": %q, \"grain\": ...} with one of %s", ref.Name, listed(p.dim.Grains))
+			WithHint("write {\"name\": %q, \"grain\": ...} with one of %s", ref.Name, listed(b.offered(p.dim)))
 	}
 	return op, err
 }
@@ -133,14 +133,18 @@ func (b *builder) operand(l leg, p place, grain string) (Operand, *diag.Error) {
 	} else if e.Field(p.dim.Name) != nil {
 		return Operand{}, diag.New(diag.UnsupportedAsk, "%q of %q is both a field and a computed dimension", p.dim.Name, e.Name)
 	}
-	var bucket *Bucket
+	op := Operand{Column: column}
 	if grain != "" {
+		if c, g := b.calendarGrain(p.dim, fold(grain)); c != nil {
+			return b.inCalendar(l, p, column, c, g)
+		}
 		var err *diag.Error
-		if bucket, err = b.bucket(e, p.dim, fold(grain)); err != nil {
+		if op.Bucket, err = b.bucket(p.path.to, p.dim, fold(grain)); err != nil {
 			return Operand{}, err
 		}
 	}
-	return Operand{Table: b.table(l.Leg, p.path), Column: column, Bucket: bucket}, nil
+	op.Table = b.table(l.Leg, p.path)
+	return op, nil
 }
 
 // label names the key columns: as asked; with the grain where one dimension is

@@ -148,6 +148,10 @@ func (b *builder) placeFilter(places []place, field, grain string, make func(str
 	for i, l := range b.legs {
 		p := places[i]
 		op, err := b.operand(l, p, grain)
+		if c, _ := b.calendarGrain(p.dim, fold(grain)); c != nil {
+			err = diag.New(diag.UnsupportedAsk, "a filter by %s, a period of calendar %q, is not supported", fold(grain), c.Name).
+				WithHint("group by it, or use a time range with the period's first and last day")
+		}
 		if err != nil {
 			b.refuse(err)
 			return false
@@ -204,6 +208,10 @@ func (b *builder) timeRanges() {
 			if tc == nil {
 				return nil, diag.New(diag.MetricFilter, "a time range is on a time dimension, and %q is %s", name, t.Kind()).WithHint("use filters")
 			}
+			if tc.Type == "date" && withinDay(unitOf(r)) {
+				return nil, diag.New(diag.MetricFilter, "%q is a date, and %ss are parts of a day", name, unitOf(r)).
+					WithHint("ask for days, weeks, months, quarters or years")
+			}
 			return rangeTest(name, *tc, r)
 		})
 	}
@@ -249,8 +257,9 @@ func rangeTest(name string, tc Bucket, r TimeRange) (Test, *diag.Error) {
 // must is for moments that momentOf has tried.
 func must(sql string, _ bool) string { return sql }
 
+// rangeText says a range as it was understood: a relative one with its dates.
 func rangeText(r TimeRange) string {
-	var parts []string
+	parts := relativeWords(r)
 	if r.From != "" {
 		parts = append(parts, "from "+r.From)
 	}

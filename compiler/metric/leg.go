@@ -138,8 +138,10 @@ func (b *builder) keptRows() {
 				names = append(names, string(c.By))
 			}
 			e := t.Entity.Name
-			warning := fmt.Sprintf("rows of %s that belong to rows of %s left out by its filters (%s) are counted under NULL; to leave them out too, filter by a dimension of %s, such as with is_not_null",
-				l.fact.Entity.Name, e, listed(names), e)
+			warning := fmt.Sprintf("rows of %s that belong to rows of %s left out by its filters (%s) are counted under NULL", l.fact.Entity.Name, e, listed(names))
+			if t.Day == nil { // a calendar's table has no dimension here
+				warning += fmt.Sprintf("; to leave them out too, filter by a dimension of %s, such as with is_not_null", e)
+			}
 			if !slices.Contains(b.plan.Warnings, warning) {
 				b.plan.Warnings = append(b.plan.Warnings, warning)
 			}

@@ -99,7 +99,7 @@ func (s *scope) timeGrains(f *resolve.Visible) []string {
 	if d == nil {
 		return nil
 	}
-	return d.Grains
+	return s.offered(d)
 }
 
 // shared lists the dimensions of the first fact whose spelling means the same to all others.
@@ -113,7 +113,7 @@ func (s *scope) shared(facts []*resolve.Visible) []ListedDimension {
 			}
 			spelling, ok := s.spellForAll(facts, place{p, d})
 			if ok {
-				out = append(out, ListedDimension{Spelling: spelling, Description: d.Description, Type: d.Type, Grains: d.Grains, FilterOnly: c < semantic.Output})
+				out = append(out, ListedDimension{Spelling: spelling, Description: d.Description, Type: d.Type, Grains: s.offered(d), FilterOnly: c < semantic.Output})
 			}
 		}
 	}

@@ -323,7 +323,7 @@ func (s *scope) grained(fact *resolve.Visible, spelling string, least semantic.V
 	if least < semantic.Output {
 		key = "field" // of a filter
 	}
-	for _, grain := range grainOrder {
+	for _, grain := range semantic.Grains {
 		base, found := strings.CutSuffix(fold(spelling), grain)
 		if !found {
 			continue
@@ -338,7 +338,7 @@ func (s *scope) grained(fact *resolve.Visible, spelling string, least semantic.V
 			if len(places) != 1 {
 				continue
 			}
-			grains = places[0].dim.Grains
+			grains = s.offered(places[0].dim)
 			base = s.spell(fact, places[0])
 		}
 		if slices.Contains(grains, grain) {

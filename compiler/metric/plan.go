@@ -18,6 +18,8 @@ type Plan struct {
 	Applied     []AppliedFilter
 	Warnings    []string // what a reader of the answer would not expect
 	Conditions  int      // how many Conditions the plan holds, all told
+	Zone        string   // IANA name of the zone whose days are meant, "UTC" included
+	WeekStart   string   // monday or sunday
 }
 
 // Main is the frame that gives the rows of the answer.
@@ -82,6 +84,9 @@ type Table struct {
 	Join    *semantic.Relationship
 	Inner   bool
 	Filters []Condition // the model's filters on a joined entity: they stand in ON, so its rows go and the fact's stay
+
+	Day  *Operand // a calendar's table: its Join has no pairs, Date is the day of this
+	Date semantic.Name
 
 	path string // role names from the fact
 }

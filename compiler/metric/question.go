@@ -65,8 +65,9 @@ type Filter struct {
 // TimeRange keeps from <= field < to. A date as To means that whole day. Either
 // end may be left out. In place of both, Last asks for that many complete periods
 // before the one that contains now ("3 months"), or with IncludingCurrent for that
-// many of which the current one is the last; This asks for the current period, as
-// far as it has come ("month").
+// many of which the current one is the last; This asks for the current period
+// ("month"). The current period is kept as far as it has come: through the day, or
+// the hour, minute or second of shorter periods, that now lies in.
 type TimeRange struct {
 	Field            string `json:"field"`
 	From             string `json:"from,omitempty"`

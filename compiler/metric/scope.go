@@ -14,6 +14,7 @@ type scope struct {
 	view     resolve.View
 	catalog  *semantic.Catalog
 	exprs    *resolve.Expressions
+	settings semantic.TimeSettings // the model's, or the question's own
 	entities map[string]*resolve.Visible
 	closed   map[string]string // entities that a mask closes, and the masked field
 	paths    map[string][]path
@@ -21,7 +22,7 @@ type scope struct {
 }
 
 func newScope(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) *scope {
-	return &scope{view: view, catalog: catalog, exprs: exprs, entities: map[string]*resolve.Visible{}, closed: map[string]string{}, paths: map[string][]path{}}
+	return &scope{view: view, catalog: catalog, exprs: exprs, settings: catalog.Time, entities: map[string]*resolve.Visible{}, closed: map[string]string{}, paths: map[string][]path{}}
 }
 
 func (s *scope) fail(err error) {

@@ -7,18 +7,16 @@ import (
 	"time"
 	_ "time/tzdata" // zones must not depend on the machine
 
+	"plumbline/compiler/resolve"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
 
 const utc = "UTC"
 
-// grainOrder lists the grains from finest to coarsest.
-var grainOrder = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
-
 // withinDay reports whether buckets of a grain are shorter than a day.
 func withinDay(grain string) bool {
-	return slices.Index(grainOrder, grain) < slices.Index(grainOrder, "day")
+	return clockIn[grain] > 0
 }
 
 // BucketType is the type of a bucket of that grain.
@@ -37,10 +35,53 @@ func zoneOr(zone string) string {
 	return zone
 }
 
+// zoneText is an IANA name with its region, such as Europe/Copenhagen. Names
+// without a region are not taken: what EST or CET means differs between readers.
+var zoneText = regexp.MustCompile(`^[A-Z][A-Za-z]+(/[A-Za-z0-9_+-]+){1,2}$`)
+
+// ZoneKnown reports whether a zone can be asked for: "UTC", or an IANA name with
+// its region, as in Europe/Copenhagen. "" is no zone.
+func ZoneKnown(zone string) bool {
+	if strings.EqualFold(zone, utc) {
+		return true
+	}
+	_, err := time.LoadLocation(zone)
+	return err == nil && zoneText.MatchString(zone)
+}
+
+// settle puts the question's own zone and week in place of the model's, and gives
+// the question with its relative ranges as dates.
+func (p *planner) settle(q Question) Question {
+	switch {
+	case q.Zone == "":
+	case !ZoneKnown(q.Zone):
+		p.refuse(diag.New(diag.RequestMalformed, "zone is the name of a time zone, and %q is not known", q.Zone).
+			WithHint("write UTC or a name with its region, such as Europe/Copenhagen"))
+	default:
+		p.settings.Zone = q.Zone
+	}
+	switch week := fold(q.WeekStart); week {
+	case "":
+	case "monday", "sunday":
+		p.settings.WeekStart = week
+	default:
+		p.refuse(diag.New(diag.RequestMalformed, "week_start is monday or sunday, not %q", q.WeekStart))
+	}
+	p.plan.Zone, p.plan.WeekStart = zoneOr(p.settings.Zone), or(fold(p.settings.WeekStart), "monday")
+	q.Time = p.absolute(q.Time)
+	return q
+}
+
+// shown is how days and weeks are meant by the question.
+func (s *scope) shown() Bucket {
+	return Bucket{Stored: utc, Shown: zoneOr(s.settings.Zone), Sunday: fold(s.settings.WeekStart) == "sunday", Fiscal: s.settings.FiscalStart}
+}
+
 // timeColumn is what a time column's values mean: its type, the zone its local
 // times are stored in, and the zone in which callers speak of days.
 func (s *scope) timeColumn(e *semantic.Entity, d *semantic.Dimension) (Bucket, *diag.Error) {
-	b := Bucket{Type: d.Type, Stored: utc, Shown: zoneOr(s.catalog.Time.Zone), Sunday: s.catalog.Time.WeekStart == "sunday"}
+	b := s.shown()
+	b.Type = d.Type
 	if f := e.Field(d.Field); d.Field != "" && f != nil && d.Type == "timestamp" {
 		b.Stored = zoneOr(f.Zone)
 	}
@@ -52,26 +93,45 @@ func (s *scope) timeColumn(e *semantic.Entity, d *semantic.Dimension) (Bucket, *
 	return b, nil
 }
 
+// fiscalOf names the grains whose fiscal partner a dimension has as well.
+var fiscalOf = map[string]string{semantic.FiscalQuarter: "quarter", semantic.FiscalYear: "year"}
+
 // bucket checks a grain against what a dimension offers.
-func (s *scope) bucket(e *semantic.Entity, d *semantic.Dimension, grain string) (*Bucket, *diag.Error) {
+func (s *scope) bucket(vis *resolve.Visible, d *semantic.Dimension, grain string) (*Bucket, *diag.Error) {
 	if d.Type.Kind() != semantic.KindTime {
 		return nil, diag.New(diag.MetricGrain, "a grain belongs to a time dimension, and %q is %s", d.Name, d.Type.Kind()).
 			WithHint("leave the grain out")
 	}
-	if !slices.Contains(d.Grains, grain) || !slices.Contains(grainOrder, grain) || (d.Type == "date" && withinDay(grain)) {
+	if !offers(d, grain) || (d.Type == "date" && withinDay(grain)) {
 		return nil, diag.New(diag.MetricGrain, "%q has no grain %q", d.Name, grain).
-			WithHint("its grains are %s", strings.Join(d.Grains, ", "))
+			WithHint("its grains are %s", strings.Join(s.offered(d), ", "))
 	}
-	if s.catalog.Time.FiscalStart > 1 && (grain == "quarter" || grain == "year") {
-		return nil, diag.New(diag.UnsupportedAsk, "the fiscal year starts in month %d, and %s buckets do not say which year is meant", s.catalog.Time.FiscalStart, grain).
-			WithHint("ask by month, or filter by a time range")
-	}
-	b, err := s.timeColumn(e, d)
+	b, err := s.timeColumn(vis.Entity, d)
 	if err != nil {
 		return nil, err
 	}
 	b.Grain = grain
 	return &b, nil
+}
+
+// offers reports whether a dimension has a grain that is no calendar's.
+func offers(d *semantic.Dimension, grain string) bool {
+	return isUnit(grain) && (slices.Contains(d.Grains, grain) || slices.Contains(d.Grains, fiscalOf[grain]))
+}
+
+// offered lists the grains of a dimension: its own, the fiscal ones where the
+// fiscal year is not the calendar's, and those of the calendars that the subject sees.
+func (s *scope) offered(d *semantic.Dimension) []string {
+	out := slices.Clone(d.Grains)
+	for _, grain := range []string{semantic.FiscalQuarter, semantic.FiscalYear} {
+		if s.settings.FiscalStart > 1 && !slices.Contains(out, grain) && offers(d, grain) {
+			out = append(out, grain)
+		}
+	}
+	if d.Type.Kind() == semantic.KindTime {
+		out = append(out, s.calendarGrains()...)
+	}
+	return out
 }
 
 // moment is a time a caller wrote. Day means that no time of day was given.
@@ -182,22 +242,5 @@ func startOfDay(y int, mo time.Month, d int, loc *time.Location) time.Time {
 
 func (m moment) nextDay() moment { return moment{t: m.t.AddDate(0, 0, 1), day: true} }
 
-// start reports whether a moment is the first of its bucket.
-func (b Bucket) start(m moment) bool {
-	t := m.t
-	switch b.Grain {
-	case "week":
-		first := time.Monday
-		if b.Sunday {
-			first = time.Sunday
-		}
-		return t.Weekday() == first
-	case "month":
-		return t.Day() == 1
-	case "quarter":
-		return t.Day() == 1 && (t.Month()-1)%3 == 0
-	case "year":
-		return t.YearDay() == 1
-	}
-	return true
-}
+// start reports whether a day is the first of its bucket.
+func (b Bucket) start(m moment) bool { return b.First(m.t).Equal(m.t) }
