@@ -42,7 +42,8 @@ type Request struct {
 	Asked    json.RawMessage  // the arguments as they came, for the record
 	ShowSQL  bool             // give the SQL over entities with the answer
 
-	ours bool // SQL is written by this package: its columns are the model's, and it scans whole entities
+	ours bool      // SQL is written by this package: its columns are the model's, and it scans whole entities
+	at   time.Time // the moment of the question, of a test; the zero value is the engine's clock
 }
 
 // Answer is what a caller gets. Table is nil for explain.
@@ -97,6 +98,9 @@ func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err erro
 		return nil, err
 	}
 	if err := q.prepare(ctx); err != nil { // 2 to 6, or an equal question's proof
+		return nil, err
+	}
+	if err := q.still(); err != nil {
 		return nil, err
 	}
 	if req.Tool == ToolExplain {

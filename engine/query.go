@@ -63,6 +63,9 @@ type query struct {
 
 func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {
 	now := e.now()
+	if !req.at.IsZero() {
+		now = req.at
+	}
 	return &query{
 		e: e, w: w, req: req, id: newID(), now: now, started: time.Now(),
 		view:   newView(ctx, w, req.Subject, now),

@@ -33,6 +33,7 @@ type Engine struct {
 	current atomic.Pointer[world]
 	reload  sync.Mutex
 	closed  bool // no reload any more; guarded by reload
+	guest   bool // the audit log is another engine's, which closes it
 }
 
 // Options are what a caller of Open may set; the zero value is what serve uses.
@@ -57,6 +58,8 @@ type world struct {
 	memo        prove.Memo
 	seen        seen
 	sharing     sharing
+
+	rows string // folder of rows that this world wrote for itself; "" when it reads the sources
 
 	uses   sync.WaitGroup // questions in flight
 	mu     sync.Mutex
@@ -97,7 +100,11 @@ func (e *Engine) Close() error {
 	e.reload.Lock()
 	defer e.reload.Unlock()
 	e.closed = true
-	return errors.Join(e.current.Load().close(), e.audit.Close())
+	err := e.current.Load().close()
+	if e.guest {
+		return err
+	}
+	return errors.Join(err, e.audit.Close())
 }
 
 // Reload builds a new world from the files and swaps it in. When that fails the
@@ -144,7 +151,11 @@ func (w *world) close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.uses.Wait()
-	return w.pool.Close()
+	err := w.pool.Close()
+	if w.rows != "" {
+		err = errors.Join(err, os.RemoveAll(w.rows))
+	}
+	return err
 }
 
 // build loads and checks everything; what it starts it ends on an error.
@@ -167,7 +178,16 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 	if err := rules.CheckSamples(ctx, sampleSubjects(ws), catalog); err != nil {
 		return nil, err
 	}
-	pool, err := openPool(ctx, ws, catalog, e.opts)
+	return e.furnish(ctx, ws, catalog, rules)
+}
+
+// furnish opens workers over the sources of a workspace and checks the models' SQL.
+func (e *Engine) furnish(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, rules *opa.Policy) (*world, error) {
+	relations, err := relations(ws, catalog)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := openPool(ctx, ws, relations, e.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -212,14 +232,9 @@ func (e *Engine) Subject(id string) (policy.Subject, bool) {
 	return policy.Subject{}, false
 }
 
-func openPool(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, opts Options) (*duck.Pool, error) {
-	cfg := duck.Config{
-		Memory: ws.Limits.Memory, Temp: ws.Limits.Temp, Threads: ws.Limits.Threads, Workers: ws.Limits.Workers,
-		RequireSandbox: ws.Server.RequireOSSandbox, TempDir: opts.Temp, Materialize: opts.Materialize,
-	}
-	if opts.Temp == "" {
-		cfg.TempDir = filepath.Join(os.TempDir(), "plumbline")
-	}
+// relations are the entities' rows as the sources have them.
+func relations(ws *semantic.Workspace, catalog *semantic.Catalog) ([]semantic.Storage, error) {
+	var out []semantic.Storage
 	var errs diag.List
 	for _, e := range catalog.Entities {
 		spec := ws.Source(e.Source.Source)
@@ -232,12 +247,26 @@ func openPool(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Cat
 			errs = append(errs, diag.All(err)...)
 			continue
 		}
-		cfg.Relations = append(cfg.Relations, storage)
+		out = append(out, storage)
 	}
-	if err := errs.Err(); err != nil {
-		return nil, err
+	return out, errs.Err()
+}
+
+func openPool(ctx context.Context, ws *semantic.Workspace, relations []semantic.Storage, opts Options) (*duck.Pool, error) {
+	cfg := duck.Config{
+		Relations: relations,
+		Memory:    ws.Limits.Memory, Temp: ws.Limits.Temp, Threads: ws.Limits.Threads, Workers: ws.Limits.Workers,
+		RequireSandbox: ws.Server.RequireOSSandbox, TempDir: opts.temp(), Materialize: opts.Materialize,
 	}
 	return duck.Open(ctx, cfg)
+}
+
+// temp is the parent of every folder that an engine makes for itself.
+func (o Options) temp() string {
+	if o.Temp == "" {
+		return filepath.Join(os.TempDir(), "plumbline")
+	}
+	return o.Temp
 }
 
 // Summary is what check prints.

@@ -157,10 +157,10 @@ type Test struct {
 	Rows        []TestRows // inline rows per entity; nil: the live data
 	Question    []byte     // JSON of a metric question; nil when SQL is set
 	SQL         string
-	As          string // subject; "" may see everything
-	Now         string // the moment of the question, RFC 3339; "" for the real one
-	Columns     []string
-	Expect      [][]any // text, json.Number, bool, nil, or lists of them; in order when Ordered
+	As          string   // subject; "" for the one that sees everything
+	Now         string   // the moment of the question, RFC 3339; "" is the first moment of 2000 in UTC
+	Columns     []string // names of the answer's columns, each once, in any order; nil: as the answer has them
+	Expect      [][]any  // text, json.Number, bool, nil, or lists of them; in order when Ordered
 	Ordered     bool
 	Refused     string // code of the expected refusal; "" when an answer is expected
 	Pos         diag.Pos

@@ -99,25 +99,50 @@ func (e *env) fail(err error) int {
 			code = 3
 		}
 	}
+	var w *warned
+	var warnings diag.List
+	if errors.As(err, &w) {
+		warnings = w.warnings
+	}
 	if e.cli.JSON {
-		type failure struct {
-			Code       string   `json:"code"`
-			Message    string   `json:"message"`
-			Where      string   `json:"where,omitempty"`
-			Hint       string   `json:"hint,omitempty"`
-			DidYouMean []string `json:"did_you_mean,omitempty"`
+		out := map[string]any{"errors": failures(all)}
+		if w != nil {
+			out["warnings"] = failures(warnings)
 		}
-		list := make([]failure, len(all))
-		for i, d := range all {
-			list[i] = failure{string(d.Code), d.Msg, d.Pos.String(), d.Hint, d.DidYouMean}
-		}
-		_ = e.print(map[string]any{"errors": list})
+		_ = e.print(out)
 		return code
 	}
+	e.warn(warnings)
 	for _, d := range all {
 		fmt.Fprintln(e.stderr, d.Error())
 	}
 	return code
+}
+
+// warned is an error with what was found beside it.
+type warned struct {
+	warnings diag.List
+	error
+}
+
+// Unwrap gives the error.
+func (w *warned) Unwrap() error { return w.error }
+
+// failure is an error, or a warning, as JSON.
+type failure struct {
+	Code       string   `json:"code"`
+	Message    string   `json:"message"`
+	Where      string   `json:"where,omitempty"`
+	Hint       string   `json:"hint,omitempty"`
+	DidYouMean []string `json:"did_you_mean,omitempty"`
+}
+
+func failures(list diag.List) []failure {
+	out := make([]failure, len(list))
+	for i, d := range list {
+		out[i] = failure{string(d.Code), d.Msg, d.Pos.String(), d.Hint, d.DidYouMean}
+	}
+	return out
 }
 
 func (e *env) print(v any) error {

@@ -135,6 +135,10 @@ func newSetup(cfg Config, db string) setup {
 	return s
 }
 
+// FolderPattern names a folder that the next pool with the same parent removes
+// when the process of the number is gone.
+const FolderPattern = "plumbline-pool-%d-"
+
 // privateDir makes the pool's folder and removes those of servers that were
 // killed: spilled rows must not outlive them.
 func privateDir(parent string) (string, error) {
@@ -155,7 +159,7 @@ func privateDir(parent string) (string, error) {
 			os.RemoveAll(d)
 		}
 	}
-	return os.MkdirTemp(parent, fmt.Sprintf("plumbline-pool-%d-", os.Getpid()))
+	return os.MkdirTemp(parent, fmt.Sprintf(FolderPattern, os.Getpid()))
 }
 
 // starter starts all processes from one thread that lives as long as the pool:

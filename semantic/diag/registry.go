@@ -150,7 +150,7 @@ var registry = []Info{
 	{ModelCycle, "Relationships form no unnamed cycle.", "Entities reach themselves over relationships that no role name tells apart.", "Name the role of each relationship on the cycle."},
 	{ModelSQL, "SQL in a model is an expression over the entity's own fields.", "An expression does not parse, or names something it may not.", "Correct the expression at the given place."},
 
-	{ModelData, "The data keep what the models promise.", "A primary key repeats, or a relationship declared complete has rows without a partner.", "Correct the data, the key, or the relationship; plumbline check --data counts again."},
+	{ModelData, "The data keep what the models promise.", "A key repeats, a relationship declared complete has rows without a partner, versions overlap, two rows stand at one time of an as-of join, or a calendar misses days. As a warning: rows without a partner, weights that do not add up to 1, levels of a hierarchy that do not nest, and fields that drifted.", "Correct the data or what the model says of them; plumbline check --data counts again."},
 
 	{ConfigInvalid, "plumbline.cue is valid.", "The workspace configuration has a mistake.", "Correct it at the given place."},
 	{ConfigRego, "The policy bundle compiles and says rows in SQL for every sample subject.", "A policy does not compile, or a row rule cannot be said.", "Correct the policy at the given place."},
