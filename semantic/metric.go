@@ -1,6 +1,10 @@
 package semantic
 
-import "plumbline/semantic/diag"
+import (
+	"slices"
+
+	"plumbline/semantic/diag"
+)
 
 // Metric is a named question over measures. Its kind says which of the parts
 // below are set; Where, Unit, Format and the texts go with every kind.
@@ -38,6 +42,23 @@ type Metric struct {
 	Pos       diag.Pos
 	FilterPos diag.Pos
 	ExprPos   diag.Pos
+}
+
+// Parts are the metrics that a metric is made from, each once, in the order they
+// are written; nil for a simple one. Those of a derived metric are known once the
+// model is checked.
+func (m *Metric) Parts() []Name {
+	all := append([]Name{m.Numerator, m.Denominator, m.Of}, m.Reads...)
+	if m.Conversion != nil {
+		all = append(all, m.Conversion.Base, m.Conversion.Converted)
+	}
+	var out []Name
+	for _, n := range all {
+		if n != "" && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // MetricKind is how a metric is made.

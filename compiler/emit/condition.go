@@ -20,13 +20,40 @@ func (w *writer) condition(c metric.Condition, leaf func(*metric.Leaf)) {
 		})
 		return
 	}
-	w.test(c.Test, func() {
-		if c.Operand.Metric != nil {
-			w.byModel(func() { w.value(c.Operand.Metric.Value, leaf) })
-			return
+	if len(c.Parts) > 0 {
+		word := " AND "
+		if c.Or {
+			word = " OR "
 		}
-		w.operand(c.Operand)
-	})
+		w.put("(")
+		w.separated(len(c.Parts), word, func(i int) { w.condition(c.Parts[i], leaf) })
+		w.put(")")
+		return
+	}
+	w.test(c.Test, func() { w.compared(c.Operand, leaf) })
+}
+
+// compared prints what a condition tests: after aggregation a column of the answer.
+func (w *writer) compared(o metric.Operand, leaf func(*metric.Leaf)) {
+	p := w.plan
+	switch {
+	case o.Metric != nil && leaf == nil:
+		for i := range p.Metrics {
+			if o.Metric == &p.Metrics[i] {
+				w.resultColumn(len(p.Keys) + i)
+			}
+		}
+	case o.Metric != nil:
+		w.byModel(func() { w.value(o.Metric.Value, leaf) })
+	case o.Key > 0 && leaf == nil:
+		w.resultColumn(o.Key - 1)
+	case o.Key > 0 && len(p.Main().Legs) == 1:
+		w.operand(p.Main().Legs[0].Keys[o.Key-1])
+	case o.Key > 0:
+		w.put(`"u".`, alias("k", o.Key))
+	default:
+		w.operand(o)
+	}
 }
 
 func (w *writer) test(t metric.Test, operand func()) {

@@ -14,6 +14,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,25 +36,34 @@ type Text struct {
 // Column says what a result column means.
 type Column struct {
 	Name   string
-	Kind   string // dimension or metric
+	Kind   string // dimension, metric or flag
 	Grain  string // dimension: time bucket; "" otherwise
 	Unit   string
 	Format string
 	Type   semantic.Type // "" when only the engine knows
+	// Additive metrics add up: the groups' values to the total.
+	Additive bool
 }
 
-// The kinds of columns.
+// The kinds of columns. A flag tells rows apart: the rest beside the top groups,
+// totals beside groups.
 const (
 	Dimension = "dimension"
 	Metric    = "metric"
+	Flag      = "flag"
 )
 
 // SQL prints a plan. Its only failure is bug.internal.
 func SQL(p *metric.Plan) (Text, error) {
 	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: map[*metric.Leaf]bool{}}
-	if f := p.Main(); len(f.Legs) == 1 {
+	switch f := p.Main(); {
+	case p.Ungrouped:
+		w.list(f.Legs[0])
+	case layered(p):
+		w.layers()
+	case len(f.Legs) == 1:
 		w.single(f.Legs[0])
-	} else {
+	default:
 		w.union(f)
 	}
 	if err := w.complete(); err != nil {
@@ -65,10 +75,17 @@ func SQL(p *metric.Plan) (Text, error) {
 func columns(p *metric.Plan) []Column {
 	out := make([]Column, 0, len(p.Keys)+len(p.Metrics))
 	for _, k := range p.Keys {
-		out = append(out, Column{Name: k.Label, Kind: Dimension, Grain: k.Grain, Type: k.Type})
+		kind := Dimension
+		if k.Other {
+			kind = Flag
+		}
+		out = append(out, Column{Name: k.Label, Kind: kind, Grain: k.Grain, Type: k.Type})
 	}
 	for _, m := range p.Metrics {
-		out = append(out, Column{Name: m.Label, Kind: Metric, Unit: m.Unit, Format: m.Format, Type: m.Type})
+		out = append(out, Column{Name: m.Label, Kind: Metric, Unit: m.Unit, Format: m.Format, Type: m.Type, Additive: m.Additive})
+	}
+	if p.RolledUp != "" {
+		out = append(out, Column{Name: p.RolledUp, Kind: Flag, Type: "varchar"})
 	}
 	return out
 }
@@ -81,6 +98,9 @@ type writer struct {
 	conditions []int                 // how often each was printed, by ID
 	filtered   map[*metric.Leaf]bool // leaves that were printed with their filters
 	ordered    int                   // order terms printed
+
+	frame *metric.Frame                     // the one that is printed as a layer
+	cells map[*metric.Source][]*metric.Leaf // what is looked up
 }
 
 func (w *writer) put(parts ...string) {
@@ -187,10 +207,7 @@ func (w *writer) union(f *metric.Frame) {
 // places of the other facts' aggregates.
 func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
 	w.put("SELECT ")
-	for i, op := range l.Keys {
-		w.operand(op)
-		w.put(" AS ", alias("k", i+1), ", ")
-	}
+	w.keys(f, l)
 	w.separated(len(f.Leaves), ", ", func(i int) {
 		leaf := f.Leaves[i]
 		w.inLeg(l, leaf, func() { w.aggregate(leaf) })
@@ -201,8 +218,11 @@ func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
 			w.put(" AS ", alias("n", i+1))
 		}
 	})
+	if len(f.Leaves) == 0 {
+		w.put("TRUE AS \"h\"")
+	}
 	w.from(l)
-	w.groupBy(len(l.Keys))
+	w.grouped(f, l)
 }
 
 func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
@@ -211,21 +231,6 @@ func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
 		return
 	}
 	w.byModel(print)
-}
-
-// value prints a metric over leaves. A ratio is a DOUBLE whatever its sides are,
-// and NULL where its denominator is 0.
-func (w *writer) value(v metric.Value, leaf func(*metric.Leaf)) {
-	switch v := v.(type) {
-	case *metric.Leaf:
-		leaf(v)
-	case *metric.Ratio:
-		w.put("(")
-		w.value(v.Num, leaf)
-		w.put(" / nullif(")
-		w.value(v.Den, leaf)
-		w.put(", 0))")
-	}
 }
 
 // combined prints a leaf of several facts. Each group holds at most one row with
@@ -242,7 +247,7 @@ func (w *writer) combined(l *metric.Leaf) {
 // filled prints a leaf of the only fact. Only a filter, or a question without
 // keys, can leave a group without rows.
 func (w *writer) filled(l *metric.Leaf) {
-	if l.Fill == nil || (len(l.Filters) == 0 && len(w.plan.Keys) > 0) {
+	if l.Fill == nil || (len(l.Filters) == 0 && w.keyed()) {
 		w.aggregate(l)
 		return
 	}
@@ -251,6 +256,14 @@ func (w *writer) filled(l *metric.Leaf) {
 	w.put(" > 0 THEN ")
 	w.aggregate(l)
 	w.put(" ELSE ", strconv.Itoa(*l.Fill), " END")
+}
+
+// keyed reports that every row of what is printed is a group that has rows.
+func (w *writer) keyed() bool {
+	if w.frame == nil || w.frame.Levels == nil {
+		return len(w.plan.Keys) > 0
+	}
+	return !slices.ContainsFunc(w.frame.Levels, func(keys []int) bool { return len(keys) == 0 })
 }
 
 func (w *writer) groupBy(keys int) {
@@ -299,9 +312,32 @@ func (w *writer) orderAndLimit(column func(int)) {
 		}
 		w.ordered++
 	})
+	if w.plan.Levels != nil {
+		w.put(`, "r"."g" ASC`)
+	}
+	w.limit()
+}
+
+// limit prints the bound and what is passed over. One row needs neither.
+func (w *writer) limit() {
 	if w.plan.Limit > 0 {
 		w.put("\nLIMIT ", strconv.Itoa(w.plan.Limit+1))
 	}
+	if w.plan.Offset > 0 {
+		w.put("\nOFFSET ", strconv.Itoa(w.plan.Offset))
+	}
+}
+
+// list prints a plan of rows as they are.
+func (w *writer) list(l *metric.Leg) {
+	p := w.plan
+	w.put("SELECT ")
+	w.separated(len(p.Keys), ", ", func(i int) {
+		w.operand(l.Keys[i])
+		w.put(" AS ", semantic.Quote(p.Keys[i].Label))
+	})
+	w.from(l)
+	w.orderAndLimit(func(i int) { w.operand(l.Keys[i]) })
 }
 
 // table is the alias of a table, quoted.

@@ -30,7 +30,7 @@ import (
 // and only to be selected, complete: the subject sees all rows, limit=N: the server's own limit,
 // now=(RFC 3339) in place of 2024-05-15T12:00:00Z.
 func TestGoldens(t *testing.T) {
-	for _, dir := range []string{"testdata/questions", "testdata/traps"} {
+	for _, dir := range []string{"testdata/questions", "testdata/traps", "testdata/kinds"} {
 		datadriven.Walk(t, dir, func(t *testing.T, path string) {
 			w := newWorld(t, semantictest.Shop())
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return w.run(t, d) })

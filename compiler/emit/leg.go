@@ -75,11 +75,17 @@ func (w *writer) from(l *metric.Leg) {
 			w.on(t)
 		})
 	}
-	if len(l.Where) == 0 {
-		return
+	w.joined(l)
+	word := "\nWHERE "
+	for _, c := range l.Where {
+		w.put(word)
+		w.condition(c, nil)
+		word = " AND "
 	}
-	w.put("\nWHERE ")
-	w.separated(len(l.Where), " AND ", func(i int) { w.condition(l.Where[i], nil) })
+	if w.frame != nil && w.frame.Cut {
+		w.put(word)
+		w.cut(l)
+	}
 }
 
 func (w *writer) on(t *metric.Table) {

@@ -1,6 +1,7 @@
 package emit_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,6 +73,7 @@ func open(t testing.TB, c *semantic.Catalog) *ducktest.DB {
 //	  join buyer customers: buyer_id = id complete
 //	  filter fixed live: NOT deleted
 //	metric share = a / b
+//	metric running {"Of": "revenue", "Cumulative": {}}
 //	zone Europe/Copenhagen
 //	calendar retail days: day, retail_week = week_start
 func modelOf(t testing.TB, text string) *semantic.Catalog {
@@ -93,6 +95,10 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 				}
 				entities = append(entities, e)
 			case "metric":
+				if strings.HasPrefix(words[2], "{") {
+					metrics = append(metrics, metricOf(t, words[1], line[strings.Index(line, "{"):]))
+					continue
+				}
 				metrics = append(metrics, &semantic.Metric{Name: semantic.Name(words[1]), Kind: semantic.RatioMetric,
 					Numerator: semantic.Name(words[3]), Denominator: semantic.Name(words[5])})
 			case "calendar":
@@ -126,6 +132,27 @@ func calendarLine(line string) *semantic.Calendar {
 		out.Grains = append(out.Grains, semantic.CalendarGrain{Name: semantic.Name(name), Start: semantic.Name(start)})
 	}
 	return out
+}
+
+// metricOf reads a metric of any kind from its parts in JSON.
+func metricOf(t testing.TB, name, parts string) *semantic.Metric {
+	m := &semantic.Metric{Name: semantic.Name(name)}
+	require.NoError(t, json.Unmarshal([]byte(parts), m), parts)
+	switch {
+	case m.Expr != "":
+		m.Kind = semantic.DerivedMetric
+	case m.Cumulative != nil:
+		m.Kind = semantic.CumulativeMetric
+	case m.Compare != nil:
+		m.Kind = semantic.CompareMetric
+	case m.Share != nil:
+		m.Kind = semantic.ShareMetric
+	case m.Rank != nil:
+		m.Kind = semantic.RankMetric
+	case m.Conversion != nil:
+		m.Kind = semantic.ConversionMetric
+	}
+	return m
 }
 
 var (

@@ -18,11 +18,13 @@ import (
 func TestAPlanThatLostAPartIsNotPrinted(t *testing.T) {
 	w := newWorld(t, semantictest.Shop())
 	for name, tamper := range map[string]func(*metric.Plan){
-		"a lost filter":    func(p *metric.Plan) { p.Main().Legs[0].Where = p.Main().Legs[0].Where[1:] },
-		"a doubled filter": func(p *metric.Plan) { p.Main().Legs[0].Where = append(p.Main().Legs[0].Where, p.Main().Legs[0].Where[0]) },
-		"a lost having":    func(p *metric.Plan) { p.Having = nil },
-		"a lost metric":    func(p *metric.Plan) { p.Metrics = p.Metrics[:1]; p.Having = p.Having[:1] },
-		"one more filter":  func(p *metric.Plan) { p.Conditions++ },
+		"a lost filter": func(p *metric.Plan) { p.Main().Legs[0].Where = p.Main().Legs[0].Where[1:] },
+		"a doubled filter": func(p *metric.Plan) {
+			p.Main().Legs[0].Where = append(p.Main().Legs[0].Where, p.Main().Legs[0].Where[0])
+		},
+		"a lost having":   func(p *metric.Plan) { p.Having = nil },
+		"a lost metric":   func(p *metric.Plan) { p.Metrics = p.Metrics[:1]; p.Having = p.Having[:1] },
+		"one more filter": func(p *metric.Plan) { p.Conditions++ },
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, plan, err := w.compile(`{"metrics": ["revenue", "paid_revenue"], "dimensions": ["plan"], "filters": [{"field": "status", "op": "=", "values": ["paid"]}, {"field": "revenue", "op": ">", "values": [1]}]}`,

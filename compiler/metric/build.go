@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -32,15 +33,14 @@ type Options struct {
 // arguments. Codes: metric.*, request.malformed, resolve.use,
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
-	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{}}
+	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{},
+		frames: map[string]*builder{}, lookups: map[string]*lookup{}}
 	p.q = p.settle(q)
-	b := p.frame(p.q)
-	b.metrics()
-	if len(b.legs) > 0 && p.failure == nil {
-		b.place()
-		p.plan.Keys = b.frame.Keys
-		b.label()
-		b.order()
+	p.rows = p.frame(p.q)
+	if q.Rows != "" {
+		p.list()
+	} else {
+		p.ask()
 	}
 	p.limit()
 	if p.failure != nil {
@@ -55,6 +55,84 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 	return p.plan, nil
 }
 
+// ask plans a question for metrics: first what they are made of, which brings in
+// the frames and their facts, then the keys and filters of each frame.
+func (p *planner) ask() {
+	p.form()
+	p.metrics()
+	if len(p.rows.legs) == 0 || p.failure != nil {
+		return
+	}
+	p.gaps()
+	p.top()
+	for _, level := range p.levels() {
+		p.rows.level(level)
+	}
+	for _, b := range p.builders {
+		b.place()
+	}
+	if p.failure != nil {
+		return
+	}
+	p.plan.Keys = slices.Clone(p.rows.frame.Keys)
+	p.rows.label()
+	if len(p.errs) == 0 {
+		p.finish()
+	}
+	p.rows.order()
+	if p.plan.Levels != nil && len(p.plan.Having) > 0 {
+		p.plan.Warnings = append(p.plan.Warnings, "totals are over all groups, also those that a filter on a metric leaves out")
+	}
+}
+
+// finish fills in what depends on all frames being there.
+func (p *planner) finish() {
+	if levels := p.levels(); len(levels) > 1 {
+		p.plan.Levels, p.plan.RolledUp = levels, p.free("rolled_up")
+	}
+	for _, f := range p.plan.Frames {
+		if len(f.Levels) == 1 && len(f.Levels[0]) == len(f.Keys) {
+			f.Levels = nil
+		}
+	}
+	if t := p.plan.Kept; t != nil && t.Other >= 0 {
+		p.plan.Keys = append(p.plan.Keys, Key{Label: p.free("is_other"), Type: "boolean", Other: true})
+	}
+	if s := p.plan.Spine; s != nil {
+		for _, source := range p.plan.Sources {
+			if source.Run != nil {
+				s.Sources = append(s.Sources, source)
+			}
+		}
+	}
+}
+
+// free is a label that no column of the answer has.
+func (p *planner) free(label string) string {
+	for slices.ContainsFunc(p.labels(), func(l string) bool { return fold(l) == fold(label) }) {
+		label += "_"
+	}
+	return label
+}
+
+// form checks the parts of a question that are one of a few words.
+func (p *planner) form() {
+	if t := p.q.Totals; t != "" && t != "total" && t != "subtotals" {
+		p.refuse(diag.New(diag.RequestMalformed, "totals is total or subtotals, and %q is neither", t))
+		p.q.Totals = ""
+	}
+	if p.q.Totals != "" && p.q.FillGaps {
+		p.refuse(diag.New(diag.UnsupportedAsk, "totals and fill_gaps do not go together").WithHint("ask for the totals apart"))
+	}
+	if p.q.Totals != "" && len(p.q.Dimensions) == 0 {
+		p.refuse(diag.New(diag.RequestMalformed, "totals are over the groups of dimensions, and the question has none").WithHint("leave totals out: the answer is the total"))
+	}
+	if p.q.Offset < 0 || p.q.Offset > maxLimit {
+		p.refuse(diag.New(diag.RequestMalformed, "offset is a number of rows from 0 to %d", maxLimit))
+	}
+	p.plan.Offset = p.q.Offset
+}
+
 // planner plans one question; each of its frames has a builder.
 type planner struct {
 	*scope
@@ -63,7 +141,12 @@ type planner struct {
 	plan *Plan
 	errs diag.List
 
-	asked    []*semantic.Metric // beside plan.Metrics
+	rows     *builder            // of the frame that gives the rows of the answer
+	builders []*builder          // beside plan.Frames
+	frames   map[string]*builder // by what sets them apart from rows
+	lookups  map[string]*lookup  // by context
+	asked    []*semantic.Metric  // beside plan.Metrics
+	asking   string              // the asked metric whose parts are planned, for messages
 	tables   int
 	placed   int // caller's conditions that stand in the plan
 	expected int // and how many should
@@ -76,8 +159,8 @@ type builder struct {
 	frame *Frame
 
 	legs     []leg
-	values   map[*semantic.Metric]Value
-	spelled  []DimensionRef // beside frame.Keys
+	leaves   map[string]*Leaf // by what they aggregate
+	spelled  []DimensionRef   // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
 	ranges   map[string]*interval // what the caller's filters leave of each operand
@@ -85,9 +168,10 @@ type builder struct {
 
 // frame begins a frame that asks q.
 func (p *planner) frame(q Question) *builder {
-	b := &builder{planner: p, q: q, frame: &Frame{}, values: map[*semantic.Metric]Value{},
+	b := &builder{planner: p, q: q, frame: &Frame{Number: len(p.builders) + 1}, leaves: map[string]*Leaf{},
 		filtered: map[*Table][]filteredBy{}, ranges: map[string]*interval{}}
 	p.plan.Frames = append(p.plan.Frames, b.frame)
+	p.builders = append(p.builders, b)
 	return b
 }
 
@@ -112,33 +196,55 @@ func (p *planner) refuse(e *diag.Error) {
 	}
 }
 
-func (b *builder) metrics() {
-	if len(b.q.Metrics) == 0 {
-		b.refuse(diag.New(diag.MetricEmpty, "a question asks for at least one metric").WithHint("list_metrics lists them"))
+func (p *planner) metrics() {
+	if len(p.q.Metrics) == 0 {
+		p.refuse(diag.New(diag.MetricEmpty, "a question asks for at least one metric").WithHint("list_metrics lists them"))
 	}
-	for _, name := range b.q.Metrics {
+	for _, name := range p.q.Metrics {
 		if name == "" {
-			b.refuse(unnamed("metrics", "the names of metrics"))
+			p.refuse(unnamed("metrics", "the names of metrics"))
 			continue
 		}
-		m := b.metric(semantic.Name(name))
+		m := p.metric(semantic.Name(name))
 		if m == nil {
-			b.refuse(b.unknownMetric(name))
+			p.refuse(p.unknownMetric(name))
 			continue
 		}
-		if slices.Contains(b.asked, m) {
-			b.refuse(diag.New(diag.RequestMalformed, "metric %q is asked for twice", name))
+		if slices.Contains(p.asked, m) {
+			p.refuse(diag.New(diag.RequestMalformed, "metric %q is asked for twice", name))
 			continue
 		}
-		b.asked = append(b.asked, m)
-		out := Metric{Label: string(m.Name), Value: b.value(m, string(m.Name)), Unit: m.Unit, Format: m.Format, Type: "double"}
-		if leaf, ok := out.Value.(*Leaf); ok {
-			out.Type = leaf.Type
-			measure := b.entity(m.Entity).Entity.Measure(m.Measure)
-			out.Unit, out.Format = or(m.Unit, measure.Unit), or(m.Format, measure.Format)
-		}
-		b.plan.Metrics = append(b.plan.Metrics, out)
+		p.asked, p.asking = append(p.asked, m), string(m.Name)
+		p.plan.Metrics = append(p.plan.Metrics, p.column(m))
 	}
+}
+
+// column is a metric as a column of the answer.
+func (p *planner) column(m *semantic.Metric) Metric {
+	out := Metric{Label: string(m.Name), Value: p.value(m, context{}), Unit: m.Unit, Format: m.Format, Of: m, Additive: p.additive(m)}
+	out.Type = typeOf(out.Value)
+	if m.Kind == semantic.SimpleMetric {
+		measure := p.measure(m)
+		out.Unit, out.Format = or(m.Unit, measure.Unit), or(m.Format, measure.Format)
+	}
+	return out
+}
+
+// typeOf is the type of a value; "" is a number of a type that only the engine knows.
+func typeOf(v Value) semantic.Type {
+	switch v := v.(type) {
+	case *Leaf:
+		return v.Type
+	case *Cell:
+		return v.Leaf.Type
+	case *Ratio:
+		return "double"
+	case *Ranked:
+		return "bigint"
+	case *ToDate:
+		return typeOf(v.Whole)
+	}
+	return ""
 }
 
 func or(a, b string) string {
@@ -148,19 +254,30 @@ func or(a, b string) string {
 	return b
 }
 
-// value resolves a metric to leaf aggregates. metric has checked that all of it is there.
-func (b *builder) value(m *semantic.Metric, asked string) Value {
-	if v, ok := b.values[m]; ok {
-		return v
+// measured is a measure's leaf in a frame, one for all that ask for the same.
+func (b *builder) measured(m *semantic.Metric, c context) Value {
+	return b.leafOf(m, b.measure(m), c)
+}
+
+// parts is a measure made of leaves that add up: an average of its sum and count.
+func (b *builder) parts(m *semantic.Metric, c context) Value {
+	measure := b.measure(m)
+	if measure.Agg != semantic.Avg {
+		return b.measured(m, c)
 	}
-	var v Value
-	if m.Kind == semantic.RatioMetric {
-		v = &Ratio{Num: b.value(b.catalog.Metric(m.Numerator), asked), Den: b.value(b.catalog.Metric(m.Denominator), asked)}
-	} else {
-		v = b.leaf(m, asked)
+	sum, count := *measure, *measure
+	sum.Agg, count.Agg = semantic.Sum, semantic.Count
+	return &Ratio{Num: b.leafOf(m, &sum, c), Den: b.leafOf(m, &count, c)}
+}
+
+func (b *builder) leafOf(m *semantic.Metric, measure *semantic.Measure, c context) *Leaf {
+	id := fmt.Sprint(m.Entity.Key(), measure.Name.Key(), measure.Agg, m.Filter, c.where)
+	if leaf, ok := b.leaves[id]; ok {
+		return leaf
 	}
-	b.values[m] = v
-	return v
+	leaf := b.leaf(m, measure, c.where)
+	b.leaves[id] = leaf
+	return leaf
 }
 
 func (b *builder) order() {
@@ -170,7 +287,7 @@ func (b *builder) order() {
 			b.refuse(unnamed("order", `{"by": ..., "desc": true}`))
 			continue
 		}
-		i, ok := b.column(o.By)
+		i, ok := b.columnOf(o.By)
 		if !ok {
 			b.refuse(diag.New(diag.MetricOrder, "an answer is ordered by what it contains, and %q is not in it", o.By).
 				Suggest(semantic.Nearest(o.By, b.labels())...).WithHint("order by one of %s", listed(b.labels())))
@@ -193,12 +310,19 @@ func (b *builder) order() {
 	b.plan.Order = terms
 }
 
-func (b *builder) valueDiverges(v Value) bool {
+// Diverges reports that a value may be NaN or infinite.
+func Diverges(v Value) bool {
 	switch v := v.(type) {
 	case *Ratio:
-		return b.valueDiverges(v.Num) || b.valueDiverges(v.Den)
+		return Diverges(v.Num) || Diverges(v.Den)
 	case *Leaf:
 		return v.diverges()
+	case *Cell:
+		return v.Leaf.diverges()
+	case *Apply:
+		return slices.ContainsFunc(v.Args, Diverges)
+	case *ToDate:
+		return Diverges(v.Whole)
 	}
 	return false
 }
@@ -208,24 +332,24 @@ func (b *builder) diverges(column int) bool {
 	if column < len(b.plan.Keys) {
 		return floating(b.plan.Keys[column].Type)
 	}
-	return b.valueDiverges(b.plan.Metrics[column-len(b.plan.Keys)].Value)
+	return Diverges(b.plan.Metrics[column-len(b.plan.Keys)].Value)
 }
 
 func floating(t semantic.Type) bool { return t == "float" || t == "double" }
 
-func (b *builder) labels() []string {
+func (p *planner) labels() []string {
 	var out []string
-	for _, k := range b.plan.Keys {
+	for _, k := range p.plan.Keys {
 		out = append(out, k.Label)
 	}
-	for _, m := range b.plan.Metrics {
+	for _, m := range p.plan.Metrics {
 		out = append(out, m.Label)
 	}
 	return out
 }
 
 // column finds a column of the answer by its label, or a key by the name it was asked under.
-func (b *builder) column(by string) (int, bool) {
+func (b *builder) columnOf(by string) (int, bool) {
 	same := func(a, c string) bool { return semantic.Name(a).Key() == semantic.Name(c).Key() }
 	for i, label := range b.labels() {
 		if same(label, by) {

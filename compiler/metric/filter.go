@@ -22,11 +22,18 @@ type filteredBy struct {
 // filters places the question's filters.
 func (b *builder) filters() {
 	for _, f := range b.q.Filters {
+		if len(f.Any) > 0 || len(f.All) > 0 {
+			b.compound(f)
+			continue
+		}
 		if f.Field == "" {
 			b.refuse(unnamed("filters", `{"field": ..., "op": ..., "values": [...]}`))
 			continue
 		}
 		if i, ok := b.askedMetric(f.Field); ok {
+			if !b.main() {
+				continue // it filters the rows of the answer
+			}
 			if err := b.alsoDimension(f.Field, i); err != nil {
 				b.refuse(err)
 				continue
@@ -85,28 +92,37 @@ func (b *builder) alsoDimension(name string, i int) *diag.Error {
 
 // having places a filter on an asked metric; it applies after aggregation.
 func (b *builder) having(f Filter, i int) {
+	c, ok := b.onMetric(f, i)
+	if !ok {
+		return
+	}
+	b.expected, b.placed = b.expected+1, b.placed+1
+	b.plan.Having = append(b.plan.Having, c)
+	b.narrow(f.Field, c.Operand, c.Test)
+	b.tell(AppliedFilter{Origin: OfCaller, Text: filterText(f)})
+}
+
+// onMetric is a comparison of an asked metric.
+func (b *builder) onMetric(f Filter, i int) (Condition, bool) {
 	m := &b.plan.Metrics[i]
 	of := operandType{name: m.Label, typ: m.Type, metric: true}
 	switch {
 	case f.Grain != "":
 		b.refuse(diag.New(diag.MetricGrain, "a grain belongs to a time dimension, and %q is a metric", f.Field).WithHint("leave the grain out"))
-		return
+		return Condition{}, false
 	case m.Type == "date":
 		of.time = &Bucket{Type: "date", Stored: utc, Shown: utc}
 	case m.Type.Kind() == semantic.KindTime:
 		b.refuse(diag.New(diag.UnsupportedAsk, "metric %q is a %s, and such metrics cannot be filtered by", f.Field, m.Type).
 			WithHint("filter by a time dimension, or ask without the filter"))
-		return
+		return Condition{}, false
 	}
 	t, err := test(of, f)
 	if err != nil {
 		b.refuse(err)
-		return
+		return Condition{}, false
 	}
-	b.expected, b.placed = b.expected+1, b.placed+1
-	b.plan.Having = append(b.plan.Having, b.condition(Condition{Operand: Operand{Metric: m}, Test: t}))
-	b.narrow(f.Field, Operand{Metric: m}, t)
-	b.tell(AppliedFilter{Origin: OfCaller, Text: filterText(f)})
+	return b.condition(Condition{Operand: Operand{Metric: m}, Test: t}), true
 }
 
 // dimensionFilter places one filter of the caller in every leg.
@@ -271,6 +287,9 @@ func rangeText(r TimeRange) string {
 
 // filterText says a filter as it was understood.
 func filterText(f Filter) string {
+	if len(f.Any) > 0 || len(f.All) > 0 {
+		return choiceText(f)
+	}
 	op, _ := operator(f.Op)
 	field := f.Field
 	if f.Grain != "" {

@@ -51,10 +51,9 @@ func (b *builder) table(l *Leg, p path) *Table {
 	return at
 }
 
-func (b *builder) leaf(m *semantic.Metric, asked string) *Leaf {
-	l := b.leg(b.entity(m.Entity), asked)
+func (b *builder) leaf(m *semantic.Metric, measure *semantic.Measure, _ []semantic.Where) *Leaf {
+	l := b.leg(b.entity(m.Entity), b.asking)
 	fact := l.Tables[0]
-	measure := fact.Entity.Measure(m.Measure)
 	out := &Leaf{Index: len(b.frame.Leaves), Leg: l.Leg, Agg: measure.Agg, Fill: measure.Fill}
 	var of semantic.Type
 	switch {

@@ -8,13 +8,25 @@ import (
 // Plan is an answerable question: what to aggregate and how to put it together.
 // It is never changed after Build.
 type Plan struct {
-	Frames      []*Frame // the first gives the rows of the answer
-	Keys        []Key    // what rows are grouped by, in the question's order
-	Metrics     []Metric // in the question's order
+	Frames  []*Frame  // the first gives the rows of the answer
+	Sources []*Source // what the rows look up elsewhere
+	Keys    []Key     // what rows are grouped by, in the question's order
+	Metrics []Metric  // in the question's order
+	// Levels are the sets of keys that rows are given for, the first of them all keys;
+	// nil is that one alone. With more, the answer has a column that tells them apart.
+	Levels   [][]int
+	RolledUp string // label of that column; "" when there is none
+	Spine    *Spine // buckets that rows are given for though they have none; nil for none
+	Kept     *Kept  // the groups that are kept by name; nil for all
+	// Watermark says where the data end, for comparisons to date; nil when nothing asks.
+	Watermark *Watermark
+	// Ungrouped plans list rows: their keys are columns, there is no metric.
+	Ungrouped   bool
 	Having      []Condition
 	Order       []OrderTerm // completed with the keys
 	Limit       int         // 0 means none; the text fetches one row more
 	LimitSource string      // "question" or "default"; "" when there is none
+	Offset      int         // rows passed over
 	Applied     []AppliedFilter
 	Warnings    []string // what a reader of the answer would not expect
 	Conditions  int      // how many Conditions the plan holds, all told
@@ -28,9 +40,63 @@ func (p *Plan) Main() *Frame { return p.Frames[0] }
 // Frame is a set of facts under one set of filters and keys: each fact aggregated
 // alone, then put together by the keys.
 type Frame struct {
+	Number int
 	Legs   []*Leg  // one per fact
 	Leaves []*Leaf // all aggregates, in the order of first use
-	Keys   []Key   // what its rows are grouped by
+	Keys   []Key   // what its rows are grouped by; beside Plan.Keys, the time key perhaps at a finer grain
+	// Levels are the sets of keys it is grouped by, each in order; nil is all keys alone.
+	Levels [][]int
+	// Over makes the frame's time key the last bucket of a window: every row counts in
+	// each bucket whose window it lies in. nil: in its own bucket.
+	Over  *Source
+	Whole bool // it is not joined to Plan.Kept
+	Cut   bool // rows count up to the point in their period that the data have come to in the last one
+}
+
+// Source is a frame as the rows of the answer look it up: the cells of some
+// other context, such as a total, an earlier period or a running window.
+type Source struct {
+	Number int
+	Frame  *Frame
+	Whole  *Frame            // running: the frame of the leaves that only rows can give; nil when there are none
+	Levels [][]int           // per level of the plan, the keys it is looked up by
+	Shift  []semantic.Period // how much earlier its time key lies; nil: the same
+	Time   int               // the time key among Plan.Keys, -1 when Shift and Running are not set
+	Run    *Running
+	Cut    bool // of Frame
+}
+
+// Running is a window over the buckets of the time key.
+type Running struct {
+	semantic.Cumulative
+	Grain  string  // of the buckets that are added up
+	Coarse *Bucket // of the answer's buckets, over dates, where they are coarser; nil when they are the same
+	Reset  *Bucket // of ToDate, over dates
+	From   string  // literal of the first bucket shown; "" from the first of the data
+}
+
+// Spine adds buckets between the first and the last of the data.
+type Spine struct {
+	Time    int // the time key among Plan.Keys
+	Grain   string
+	From    string    // literal of the first bucket that may be shown; "" when the data begin it
+	Sources []*Source // running ones, whose groups and buckets count too
+}
+
+// Kept are the groups of a key that have a name in the answer, greatest first.
+type Kept struct {
+	Key   int // among Plan.Keys
+	Frame *Frame
+	By    Value
+	N     int
+	Other int // the key that tells the rest, -1 when the rest is left out
+}
+
+// Watermark is the last moment of the data, by day.
+type Watermark struct {
+	Frame  *Frame // one row: the last time of each fact
+	Time   int    // the time key
+	Bucket Bucket // of the time key, over dates
 }
 
 // Key is one group key of the answer. How each fact computes it stands in Leg.Keys.
@@ -38,25 +104,59 @@ type Key struct {
 	Label string // column name of the answer
 	Grain string // time buckets
 	Type  semantic.Type
+	Other bool // not a column of the facts: whether the row is the rest beside Plan.Kept
 }
 
 // Metric is one metric column of the answer.
 type Metric struct {
-	Label  string
-	Value  Value
-	Type   semantic.Type // "" when only the engine knows
-	Unit   string
-	Format string
+	Label    string
+	Value    Value
+	Type     semantic.Type // "" when only the engine knows
+	Additive bool          // groups add up to their total
+	Unit     string
+	Format   string
+	Of       *semantic.Metric
 }
 
-// Value is a Leaf or a Ratio.
+// Value says how a metric is computed from the cells of a row: a *Leaf of the main
+// frame, or one of the kinds below.
 type Value interface{ value() }
 
-// Ratio is Num / nullif(Den, 0), as DOUBLE.
-type Ratio struct{ Num, Den Value }
+type (
+	// Cell is a leaf of another frame, looked up.
+	Cell struct {
+		Source *Source
+		Leaf   *Leaf
+	}
+	// Ratio is Num / nullif(Den, 0), as DOUBLE.
+	Ratio struct{ Num, Den Value }
+	// Apply is one node of a derived metric's arithmetic, as resolve.Derived has it:
+	// numbers, operators, calls and cases over Args. Parameters are numbers here.
+	Apply struct {
+		Kind resolve.DerivedKind
+		Text string
+		Args []Value
+	}
+	// Ranked is the place of Of among the rows of its level, 1 first.
+	Ranked struct {
+		Of     Value
+		Asc    bool
+		Ties   string // rank or dense
+		Within []int  // keys within whose values ranks start anew
+	}
+	// ToDate is Cut in the period that is not over yet, Whole in all others.
+	ToDate struct {
+		Cut, Whole Value
+		Time       int // the time key
+	}
+)
 
-func (*Leaf) value()  {}
-func (*Ratio) value() {}
+func (*Leaf) value()   {}
+func (*Cell) value()   {}
+func (*Ratio) value()  {}
+func (*Apply) value()  {}
+func (*Ranked) value() {}
+func (*ToDate) value() {}
 
 // Leaf is one aggregate over the rows of one entity.
 type Leaf struct {
@@ -92,12 +192,13 @@ type Table struct {
 }
 
 // Operand is what a key or a filter reads: a column, cut into buckets when
-// Bucket is set; or, for filters after aggregation, a metric.
+// Bucket is set; or, for filters after aggregation, a metric or a key of the answer.
 type Operand struct {
 	Table  *Table
 	Column semantic.Name
 	Bucket *Bucket
 	Metric *Metric
+	Key    int // from 1: a key of the answer
 }
 
 // Bucket cuts a time column. Zones are IANA names, "UTC" included, never "".
@@ -118,14 +219,16 @@ type Expr struct {
 	Columns []resolve.Place
 }
 
-// Condition is one filter. Exactly one of Model and Test is set. ID is unique
-// in the plan, from 1 to Plan.Conditions.
+// Condition is one filter. Exactly one of Model, Test and Parts is set. ID is
+// unique in the plan, from 1 to Plan.Conditions.
 type Condition struct {
 	ID      int
 	Model   *Expr
 	By      semantic.Name // Model: the filter's name
 	Operand Operand
 	Test    Test
+	Parts   []Condition // of which one must hold (Or), or each
+	Or      bool
 }
 
 // Test is what a caller's filter asks of its operand: Compare, In, Null, Call,
@@ -203,4 +306,23 @@ type AppliedFilter struct {
 	Name       semantic.Name // the model's name of the filter; "" for the caller's
 	Text       string
 	Overridden bool
+}
+
+// Walk calls f for a value and all below it.
+func Walk(v Value, f func(Value)) {
+	f(v)
+	switch v := v.(type) {
+	case *Ratio:
+		Walk(v.Num, f)
+		Walk(v.Den, f)
+	case *Apply:
+		for _, a := range v.Args {
+			Walk(a, f)
+		}
+	case *Ranked:
+		Walk(v.Of, f)
+	case *ToDate:
+		Walk(v.Cut, f)
+		Walk(v.Whole, f)
+	}
 }

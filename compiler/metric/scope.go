@@ -80,9 +80,14 @@ func (s *scope) closedBy(m *semantic.Metric, above ...*semantic.Metric) string {
 	if m == nil || slices.Contains(above, m) {
 		return ""
 	}
-	if m.Kind == semantic.RatioMetric {
+	if m.Kind != semantic.SimpleMetric {
 		above = append(above, m)
-		return or(s.closedBy(s.catalog.Metric(m.Numerator), above...), s.closedBy(s.catalog.Metric(m.Denominator), above...))
+		for _, part := range m.Parts() {
+			if closed := s.closedBy(s.catalog.Metric(part), above...); closed != "" {
+				return closed
+			}
+		}
+		return ""
 	}
 	s.entity(m.Entity)
 	return s.closed[m.Entity.Key()]
@@ -140,8 +145,13 @@ func naming(vis *resolve.Visible, field semantic.Name) string {
 // maskOf names the masked field that keeps a metric from its true number; ""
 // when there is none. A count of rows reads no field.
 func (s *scope) maskOf(m *semantic.Metric) string {
-	if m.Kind == semantic.RatioMetric {
-		return or(s.maskOf(s.catalog.Metric(m.Numerator)), s.maskOf(s.catalog.Metric(m.Denominator)))
+	if m.Kind != semantic.SimpleMetric {
+		for _, part := range m.Parts() {
+			if masked := s.maskOf(s.catalog.Metric(part)); masked != "" {
+				return masked
+			}
+		}
+		return ""
 	}
 	vis := s.entity(m.Entity)
 	measure := vis.Entity.Measure(m.Measure)
@@ -198,9 +208,9 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 		s.fail(diag.New(diag.UnsupportedAsk, "metric %q has a form that is not supported", m.Name).At(m.Pos))
 		return false
 	}
-	if m.Kind == semantic.RatioMetric {
+	if m.Kind != semantic.SimpleMetric {
 		above = append(above, m)
-		for _, part := range []semantic.Name{m.Numerator, m.Denominator} {
+		for _, part := range m.Parts() {
 			p := s.catalog.Metric(part)
 			if p == nil || !s.answerable(p, above) {
 				return false
@@ -220,13 +230,22 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 // supported reports whether all of a metric is understood: a part that is not
 // would be left out in silence.
 func supported(m *semantic.Metric) bool {
-	switch m.Kind {
-	case semantic.SimpleMetric:
-		return m.Numerator == "" && m.Denominator == ""
-	case semantic.RatioMetric:
-		return m.Filter == "" && m.Measure == ""
+	set := map[semantic.MetricKind]bool{
+		semantic.SimpleMetric:     m.Measure != "",
+		semantic.RatioMetric:      m.Numerator != "" || m.Denominator != "",
+		semantic.DerivedMetric:    m.Expr != "",
+		semantic.CumulativeMetric: m.Cumulative != nil,
+		semantic.CompareMetric:    m.Compare != nil,
+		semantic.ShareMetric:      m.Share != nil,
+		semantic.RankMetric:       m.Rank != nil,
+		semantic.ConversionMetric: m.Conversion != nil,
 	}
-	return false
+	for kind, is := range set {
+		if is != (kind == m.Kind) {
+			return false
+		}
+	}
+	return m.Filter == "" || m.Kind == semantic.SimpleMetric
 }
 
 var aggregates = map[semantic.Agg]bool{semantic.Sum: true, semantic.Count: true, semantic.CountDistinct: true,
@@ -234,13 +253,19 @@ var aggregates = map[semantic.Agg]bool{semantic.Sum: true, semantic.Count: true,
 
 // facts gives the entities whose rows a metric aggregates, each once.
 func (s *scope) facts(m *semantic.Metric) []*resolve.Visible {
-	if m.Kind != semantic.RatioMetric {
+	if m.Kind == semantic.SimpleMetric {
 		return []*resolve.Visible{s.entity(m.Entity)}
 	}
-	out := s.facts(s.catalog.Metric(m.Numerator))
-	for _, vis := range s.facts(s.catalog.Metric(m.Denominator)) {
-		if !slices.Contains(out, vis) {
-			out = append(out, vis)
+	parts := m.Parts()
+	if m.Kind == semantic.ConversionMetric {
+		parts = parts[:1] // its rows are those of the base
+	}
+	var out []*resolve.Visible
+	for _, part := range parts {
+		for _, vis := range s.facts(s.catalog.Metric(part)) {
+			if !slices.Contains(out, vis) {
+				out = append(out, vis)
+			}
 		}
 	}
 	return out

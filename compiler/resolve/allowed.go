@@ -84,8 +84,12 @@ func integer(e sqlast.Expr) (int64, bool) {
 }
 
 // seriesBound checks that range and generate_series make a bounded list from
-// literal numbers, or from literal dates and a step of days or more.
+// literal numbers, or from literal dates and a step of days or more. The text of a
+// metric question fills the buckets between the first and the last of the data.
 func (r *resolver) seriesBound(name string, args []sqlast.Expr, at sqlast.Offset, limit int64) bool {
+	if !r.model && r.origin(at) == Model {
+		return true
+	}
 	n, ok := numberSeries(args)
 	if !ok {
 		n, ok = dateSeries(args)

@@ -1,0 +1,255 @@
+package metric
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plumbline/semantic"
+	"plumbline/semantic/diag"
+)
+
+// cumulative adds up a metric over the buckets of the time key.
+func (p *planner) cumulative(m *semantic.Metric, c context) Value {
+	if c.run != nil || c.cut {
+		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q runs over time, and so does what it is asked in", m.Name))
+		return nil
+	}
+	if p.q.Totals != "" {
+		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q runs over time, and totals are over groups of time", m.Name).WithHint("leave totals out, or ask for them apart"))
+		return nil
+	}
+	c.run = m.Cumulative
+	return p.part(m, m.Of, c)
+}
+
+// accumulates reports that a measure may run over time: what does not add up
+// along time may not.
+func (p *planner) accumulates(m *semantic.Metric, c context) bool {
+	if m.Kind == semantic.ConversionMetric || p.measure(m).Semi != nil {
+		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q does not add up along time, so it cannot run over it", m.Name))
+		return false
+	}
+	return true
+}
+
+func (p *planner) measure(m *semantic.Metric) *semantic.Measure {
+	return p.entity(m.Entity).Entity.Measure(m.Measure)
+}
+
+// holistic reports that only the rows of a window give a measure's value in it.
+func (p *planner) holistic(m *semantic.Metric) bool {
+	measure := p.measure(m)
+	return measure.Class() == semantic.Holistic || measure.Agg == semantic.Stddev || measure.Agg == semantic.Variance
+}
+
+// nests lists, per grain, what its buckets fill without a rest.
+var nests = map[string][]string{
+	"day":  {"day", "week", "month", "quarter", "year", semantic.FiscalQuarter, semantic.FiscalYear},
+	"week": {"week"}, "month": {"month", "quarter", "year", semantic.FiscalQuarter, semantic.FiscalYear},
+	"quarter": {"quarter", "year"}, "year": {"year"},
+	semantic.FiscalQuarter: {semantic.FiscalQuarter, semantic.FiscalYear}, semantic.FiscalYear: {semantic.FiscalYear},
+}
+
+// running plans a window over the buckets of the time key; nil when it was refused.
+func (p *planner) running(c context, key int, of *semantic.Metric) *Running {
+	grain := fold(p.q.Dimensions[key].Grain)
+	if withinDay(grain) {
+		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q runs over days and longer, and the question is by %s", p.asking, grain).WithHint("ask by day, week, month, quarter or year"))
+		return nil
+	}
+	r := &Running{Cumulative: *c.run, Grain: grain}
+	fills := func(g string) bool {
+		return slices.Contains(nests[g], grain) && (r.Window == nil || slices.Contains(nests[g], r.Window.Unit)) && (r.ToDate == "" || slices.Contains(nests[g], r.ToDate))
+	}
+	runs := r.Coarser == "" || r.Coarser == "last"
+	if r.Window != nil || !runs || !fills(grain) {
+		try := []string{r.Cumulative.Grain, "day"}
+		if r.Window != nil {
+			try = []string{r.Cumulative.Grain, r.Window.Unit, "day"}
+		}
+		if r.Window != nil && fills(grain) && runs {
+			try = slices.Insert(try, 0, grain)
+		}
+		i := slices.IndexFunc(try, func(g string) bool { return g != "" && fills(g) })
+		if i < 0 {
+			p.refuse(diag.New(diag.MetricGrain, "metric %q cannot be asked by %s", p.asking, grain).WithHint("ask by day or month"))
+			return nil
+		}
+		r.Grain = try[i]
+	}
+	date := p.dates(grain)
+	if r.Grain != grain {
+		r.Coarse = &date
+	}
+	if r.ToDate != "" {
+		reset := p.dates(r.ToDate)
+		r.Reset = &reset
+	}
+	r.From, _ = p.firstShown(key, of)
+	p.spine(key, of)
+	return r
+}
+
+// dates cuts dates of the question's own days into buckets.
+func (p *planner) dates(grain string) Bucket {
+	b := Bucket{Grain: grain, Type: "date", Stored: utc, Shown: utc}
+	b.Sunday, b.Fiscal = p.settings.WeekStart == "sunday", p.settings.FiscalStart
+	return b
+}
+
+// firstShown is the first bucket of the time key that the question's ranges leave,
+// as a literal; "" when nothing bounds it.
+func (p *planner) firstShown(key int, of *semantic.Metric) (string, bool) {
+	date := p.dates(fold(p.q.Dimensions[key].Grain))
+	latest := ""
+	for _, i := range p.timed(of) {
+		from, ok := parseMoment(p.q.Time[i].From)
+		if !ok {
+			continue
+		}
+		if from.instant {
+			from.t = from.t.In(location(p.plan.Zone))
+		}
+		if first := date.First(from.t).Format(dayLayout); first > latest {
+			latest = first
+		}
+	}
+	if latest == "" {
+		return "", true
+	}
+	return "DATE '" + latest + "'", true
+}
+
+// spine makes the answer have every bucket of the time key between the first and
+// the last of the data.
+func (p *planner) spine(key int, of *semantic.Metric) {
+	if p.plan.Spine != nil {
+		return
+	}
+	p.plan.Spine = &Spine{Time: key, Grain: fold(p.q.Dimensions[key].Grain)}
+	p.plan.Spine.From, _ = p.firstShown(key, of)
+}
+
+// gaps plans the spine that the question asks for itself.
+func (p *planner) gaps() {
+	if !p.q.FillGaps || len(p.asked) == 0 {
+		return
+	}
+	key := -1
+	for i, d := range p.q.Dimensions {
+		if d.Grain == "" {
+			continue
+		}
+		if key >= 0 {
+			p.refuse(diag.New(diag.MetricGrain, "gaps are filled along one time dimension, and the question has two").WithHint("ask for one grain"))
+			return
+		}
+		key = i
+	}
+	if key < 0 {
+		p.refuse(diag.New(diag.MetricGrain, "gaps are filled along a time dimension with a grain, and the question has none").
+			WithHint(`add {"name": "metric_time", "grain": "day"} to dimensions`))
+		return
+	}
+	grain := fold(p.q.Dimensions[key].Grain)
+	if !slices.Contains(semantic.Grains, grain) && !fiscal(grain) {
+		p.refuse(diag.New(diag.UnsupportedAsk, "gaps cannot be filled by %q, whose periods are not counted in days or months", grain).WithHint("its grains are %s", strings.Join(semantic.Grains, ", ")))
+		return
+	}
+	p.spine(key, p.asked[0])
+}
+
+// ranges are the question's time ranges as a context reads them, a name for the
+// change, and false when it was refused.
+func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange, string, bool) {
+	grain := ""
+	if s.Time >= 0 {
+		grain = fold(p.q.Dimensions[s.Time].Grain)
+	}
+	for _, by := range c.shift {
+		if grain == "" {
+			continue
+		}
+		if err := PeriodFits(grain, by); err != nil {
+			err.Msg = "metric " + strconv.Quote(p.asking) + " looks back: " + err.Msg
+			p.refuse(err)
+			return nil, "", false
+		}
+	}
+	for _, f := range p.q.Filters {
+		if p.filtersTime(f, of) {
+			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q looks at other times than the question's, and a filter on %q would hide them", p.asking, f.Field).
+				WithHint(`give the period in time: {"field": "metric_time", "from": ..., "to": ...}`))
+			return nil, "", false
+		}
+	}
+	out := slices.Clone(p.q.Time)
+	id := ""
+	for _, i := range p.timed(of) {
+		id = " " + contextName(c)
+		for _, by := range c.shift {
+			out[i] = shiftRange(out[i], by, p.plan.Zone)
+		}
+		if c.run != nil {
+			out[i].From = p.widened(out[i].From, s.Run)
+		}
+	}
+	out = slices.DeleteFunc(out, func(r TimeRange) bool { return r.From == "" && r.To == "" && r.Last == "" && r.This == "" })
+	return out, id, true
+}
+
+// widened is where the rows of a window begin that ends on or after from; "" for
+// everything before.
+func (p *planner) widened(from string, r *Running) string {
+	m, ok := parseMoment(from)
+	if !ok || r.Window == nil && r.Reset == nil {
+		return ""
+	}
+	if m.instant {
+		m.t = m.t.In(location(p.plan.Zone))
+	}
+	grain := p.dates(r.Grain)
+	if r.Coarse != nil {
+		grain = *r.Coarse
+	}
+	first := grain.First(m.t)
+	if r.Reset != nil {
+		return r.Reset.First(first).Format(dayLayout)
+	}
+	return AddPeriod(first, *r.Window, -1).Format(dayLayout)
+}
+
+// filtersTime reports that a filter, or a part of it, is on a metric's own time.
+func (p *planner) filtersTime(f Filter, of *semantic.Metric) bool {
+	return f.Field != "" && p.ownTime(f.Field, of) || slices.ContainsFunc(slices.Concat(f.Any, f.All), func(x Filter) bool { return p.filtersTime(x, of) })
+}
+
+// watermark plans the last day of the data; false when it was refused.
+func (p *planner) watermark(of *semantic.Metric, key int) bool {
+	if p.plan.Watermark != nil {
+		return true
+	}
+	q := Question{Time: p.q.Time, Filters: p.kept(p.q.Filters, of), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
+		Dimensions: []DimensionRef{{Name: p.q.Dimensions[key].Name, Grain: "day"}}}
+	b := p.frame(q)
+	b.frame.Whole = true
+	for _, fact := range p.facts(of) {
+		b.leg(fact, p.asking)
+	}
+	p.plan.Watermark = &Watermark{Frame: b.frame, Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
+	return true
+}
+
+// contextName tells apart how contexts move time ranges.
+func contextName(c context) string {
+	name := fmt.Sprint(c.shift)
+	if c.run != nil {
+		name += fmt.Sprintf(" run %v %s", c.run.Window != nil, c.run.ToDate)
+		if c.run.Window != nil {
+			name += fmt.Sprint(*c.run.Window)
+		}
+	}
+	return name
+}
