@@ -19,10 +19,15 @@ type builder struct {
 	places    *places
 	workspace *semantic.Workspace // nil when the configuration is broken
 	errs      diag.List
+	later     []func() // what needs all entities
 
-	entities []*semantic.Entity
-	metrics  []*semantic.Metric
-	time     semantic.TimeSettings
+	entities   []*semantic.Entity
+	metrics    []*semantic.Metric
+	time       semantic.TimeSettings
+	calendars  []*semantic.Calendar
+	parameters []*semantic.Parameter
+	views      []*semantic.View
+	tests      []*semantic.Test
 }
 
 func (b *builder) build(raw *rawModel) {
@@ -35,11 +40,28 @@ func (b *builder) build(raw *rawModel) {
 	for _, e := range b.entities {
 		b.reach(e)
 	}
-	b.cycles()
-	metrics := top.child("metrics")
-	for _, label := range metrics.scope(slices.Collect(maps.Keys(raw.Metrics)), "metric") {
-		b.metrics = append(b.metrics, b.metric(metrics.child(label), label, raw))
+	for _, check := range b.later {
+		check()
 	}
+	b.cycles()
+	b.allMetrics(top.child("metrics"), raw.Metrics)
+	for _, label := range top.child("calendars").scope(slices.Collect(maps.Keys(raw.Calendars)), "calendar") {
+		b.calendars = append(b.calendars, b.calendar(top.child("calendars", label), label, raw.Calendars[label]))
+	}
+	for _, label := range top.child("parameters").scope(slices.Collect(maps.Keys(raw.Parameters)), "parameter") {
+		b.parameters = append(b.parameters, b.parameter(top.child("parameters", label), label, raw.Parameters[label]))
+	}
+	for _, label := range top.child("views").scope(slices.Collect(maps.Keys(raw.Views)), "view") {
+		b.views = append(b.views, b.view(top.child("views", label), label, raw.Views[label]))
+	}
+	for _, label := range top.child("tests").scope(slices.Collect(maps.Keys(raw.Tests)), "test") {
+		b.tests = append(b.tests, b.test(top.child("tests", label), label, raw.Tests[label]))
+	}
+}
+
+func (b *builder) catalog(revision string) *semantic.Catalog {
+	return semantic.NewCatalog(semantic.Catalog{Revision: revision, Entities: b.entities, Metrics: b.metrics, Time: b.time,
+		Calendars: b.calendars, Parameters: b.parameters, Views: b.views, Tests: b.tests})
 }
 
 func (b *builder) timeSettings(raw rawTime) {
@@ -154,3 +176,7 @@ func entityName(e *semantic.Entity) semantic.Name       { return e.Name }
 func fieldName(f *semantic.Field) semantic.Name         { return f.Name }
 func dimensionName(d *semantic.Dimension) semantic.Name { return d.Name }
 func measureName(m *semantic.Measure) semantic.Name     { return m.Name }
+func relationshipName(r *semantic.Relationship) semantic.Name {
+	return r.Name
+}
+func metricName(m *semantic.Metric) semantic.Name { return m.Name }

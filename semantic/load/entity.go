@@ -20,6 +20,8 @@ func (b *builder) entity(n node, label string, raw rawEntity) *semantic.Entity {
 		Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
 	}
 	e.Source = b.source(n.child("source"), raw.Source)
+	e.PrimaryKey = namesOf(raw.PrimaryKey)
+	n.reserved("entity", label)
 	for _, name := range n.child("fields").scope(slices.Collect(maps.Keys(raw.Fields)), "field") {
 		e.Fields = append(e.Fields, b.field(n.child("fields", name), name, raw.Fields[name]))
 	}
@@ -31,14 +33,20 @@ func (b *builder) entity(n node, label string, raw rawEntity) *semantic.Entity {
 	}
 	for _, name := range n.child("relationships").scope(slices.Collect(maps.Keys(raw.Relationships)), "relationship") {
 		e.Relationships = append(e.Relationships, relationship(n.child("relationships", name), e, name, raw.Relationships[name]))
+		n.child("relationships", name).reserved("relationship", name)
 	}
 	for _, name := range n.child("filters").scope(slices.Collect(maps.Keys(raw.Filters)), "filter") {
 		e.Filters = append(e.Filters, b.filter(n.child("filters", name), e, name, raw.Filters[name]))
 	}
+	for _, name := range n.child("segments").scope(slices.Collect(maps.Keys(raw.Segments)), "segment") {
+		e.Segments = append(e.Segments, b.segment(n.child("segments", name), name, raw.Segments[name]))
+	}
+	for _, name := range n.child("hierarchies").scope(slices.Collect(maps.Keys(raw.Hierarchies)), "hierarchy") {
+		e.Hierarchies = append(e.Hierarchies, hierarchy(n.child("hierarchies", name), e, name, raw.Hierarchies[name]))
+	}
 	for i, name := range raw.PrimaryKey {
 		n.child("primary_key", strconv.Itoa(i)).fieldOf(e, name)
 	}
-	e.PrimaryKey = namesOf(raw.PrimaryKey)
 	e.TimeDimension = nameOf(raw.TimeDimension)
 	n.child("time_dimension").timeDimension(e, raw.TimeDimension)
 	if len(raw.Fields) == 0 && len(b.places.written[key(n.child("fields").path)]) == 0 {
@@ -67,6 +75,8 @@ func (n node) timeDimension(e *semantic.Entity, name string) {
 	switch {
 	case !ok:
 		n.unknown("dimension", name, fmt.Sprintf(" in entity %q", e.Name), texts(e.Dimensions, dimensionName))
+	case d.Of != nil:
+		n.invalid("the time dimension of entity %q dates its rows; %q is a measure of entity %q", e.Name, name, d.Of.Entity)
 	case d.Type != "" && d.Kind != semantic.KindTime:
 		n.invalid("the time dimension of entity %q must be a date or timestamp; %q is %s", e.Name, name, d.Type)
 	}
@@ -142,127 +152,6 @@ func (b *builder) typeOf(n node, text string) semantic.Type {
 var plainTypes = strings.Fields(`boolean tinyint smallint integer bigint hugeint float double varchar
 	date time timestamp timestamptz interval uuid json blob`)
 
-func (b *builder) dimension(n node, e *semantic.Entity, label string, raw rawDimension) *semantic.Dimension {
-	d := &semantic.Dimension{
-		Name: nameOf(label), Description: raw.Description, Type: b.typeOf(n.child("type"), raw.Type),
-		Field: nameOf(raw.Field), Expr: raw.Expr, Visibility: visibility(raw.Visibility),
-		Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
-	}
-	switch {
-	case raw.Field != "" && raw.Expr != "":
-		n.child("expr").invalid("a dimension has field or expr, not both")
-	case raw.Field != "":
-		if f := n.child("field").fieldOf(e, raw.Field); f != nil {
-			n.plain(d, f)
-		}
-	case raw.Expr != "":
-		d.ExprPos = b.places.text(n.child("expr").path)
-		if raw.Type == "" {
-			n.invalid("a dimension with expr states its type; %q has none", label)
-		}
-	case raw.Description != "":
-		n.invalid("a dimension has a field or an expr; %q has neither", label)
-	}
-	d.Kind = d.Type.Kind()
-	if d.Type != "" && raw.Kind != "" && raw.Kind != string(d.Kind) {
-		n.child("kind").invalid("the kind of %s is %s", d.Type, d.Kind)
-	}
-	n.grains(d, raw.Grains)
-	n.reserved("dimension", label)
-	if f := alike(e.Fields, label, fieldName); f != nil && f.Name != d.Field && (d.Field == "" || d.Reads != nil) {
-		b.errs = append(n.b.errs, diag.New(diag.ModelDuplicate, "dimension %q has the name of a field that it does not stand for", label).At(d.Pos))
-	}
-	return d
-}
-
-// plain completes a dimension that is a field.
-func (n node) plain(d *semantic.Dimension, f *semantic.Field) {
-	d.Reads = []semantic.Name{f.Name}
-	d.Visibility = min(d.Visibility, f.Visibility)
-	if d.Type != "" && f.Type != "" && d.Type != f.Type {
-		n.child("type").invalid("a dimension has the type of its field, which is %s", f.Type)
-	}
-	d.Type = f.Type
-}
-
-var dayGrains = []string{"day", "week", "month", "quarter", "year"}
-
-// grainsOf gives the grains that a type has, finest first.
-func grainsOf(t semantic.Type) []string {
-	switch t {
-	case "date":
-		return slices.Clone(dayGrains)
-	case "timestamp", "timestamptz":
-		return append([]string{"hour"}, dayGrains...)
-	}
-	return nil
-}
-
-func (n node) grains(d *semantic.Dimension, declared []string) {
-	has := grainsOf(d.Type)
-	if len(declared) == 0 || d.Type == "" {
-		d.Grains = has
-		return
-	}
-	for i, g := range declared {
-		at := n.child("grains", strconv.Itoa(i))
-		switch {
-		case has == nil:
-			at.invalid("only a date or timestamp has grains; %q is %s", d.Name, d.Type)
-		case !slices.Contains(grainsOf("timestamp"), g): // reported by CUE
-		case !slices.Contains(has, g):
-			at.invalid("a %s has no grain %q; it has %s", d.Type, g, strings.Join(has, ", "))
-		case slices.Contains(declared[:i], g):
-			at.invalid("grain %q is listed twice", g)
-		}
-	}
-	d.Grains = slices.DeleteFunc(has, func(g string) bool { return !slices.Contains(declared, g) })
-}
-
-func (b *builder) measure(n node, e *semantic.Entity, label string, raw rawMeasure) *semantic.Measure {
-	m := &semantic.Measure{
-		Name: nameOf(label), Description: raw.Description, Agg: semantic.Agg(raw.Agg), Field: nameOf(raw.Field), Expr: raw.Expr,
-		Filter: raw.Filter, Fill: raw.Fill, Unit: raw.Unit, Format: raw.Format, Tags: raw.Tags, Synonyms: raw.Synonyms, Pos: n.label(),
-	}
-	if raw.Expr != "" {
-		m.ExprPos = b.places.text(n.child("expr").path)
-	}
-	if raw.Filter != "" {
-		m.FilterPos = b.places.text(n.child("filter").path)
-	}
-	f := n.child("field").fieldOf(e, raw.Field)
-	n.aggregate(m, f)
-	if alike(e.Fields, label, fieldName) != nil || alike(e.Dimensions, label, dimensionName) != nil {
-		b.errs = append(b.errs, diag.New(diag.ModelDuplicate, "measure %q has the name of a field or dimension of entity %q", label, e.Name).At(m.Pos))
-	}
-	return m
-}
-
-var aggregates = []semantic.Agg{semantic.Sum, semantic.Count, semantic.CountDistinct, semantic.Avg, semantic.Min, semantic.Max}
-
-// aggregate checks that the aggregate fits what it is given.
-func (n node) aggregate(m *semantic.Measure, f *semantic.Field) {
-	none := m.Field == "" && m.Expr == ""
-	kind := semantic.KindNumber
-	if f != nil && f.Type != "" {
-		kind = f.Type.Kind()
-	}
-	switch {
-	case m.Field != "" && m.Expr != "":
-		n.child("expr").invalid("a measure has field or expr, not both")
-	case !slices.Contains(aggregates, m.Agg): // reported by CUE
-	case none && m.Agg != semantic.Count:
-		n.invalid("%s needs a field or an expr; measure %q has neither", m.Agg, m.Name)
-	case (m.Agg == semantic.Sum || m.Agg == semantic.Avg) && kind != semantic.KindNumber:
-		n.child("agg").invalid("%s needs a number; field %q is %s", m.Agg, f.Name, f.Type)
-	case (m.Agg == semantic.Min || m.Agg == semantic.Max) && kind == semantic.KindOther:
-		n.child("agg").invalid("%s needs values that have an order; field %q is %s", m.Agg, f.Name, f.Type)
-	}
-	if m.Fill != nil && (m.Agg == semantic.Avg || m.Agg == semantic.Min || m.Agg == semantic.Max) {
-		n.child("fill").invalid("fill stands for groups without rows, and %s of no rows is no number", m.Agg)
-	}
-}
-
 func (b *builder) filter(n node, e *semantic.Entity, label string, raw rawFilter) *semantic.Filter {
 	f := &semantic.Filter{
 		Name: nameOf(label), Description: raw.Description, Kind: semantic.FilterKind(raw.Kind), Field: nameOf(raw.Field),
@@ -319,9 +208,50 @@ func (n node) answerable(e *semantic.Entity, f *semantic.Field) {
 		WithHint("add dimensions: %q: {field: %q, description: ...}", f.Name, f.Name))
 }
 
-// reserved refuses the name that questions keep for the time of every metric.
+// reservedFor are the names that questions and answers keep for themselves, with
+// what they mean and the nouns that cannot have them.
+var reservedFor = map[string]struct{ means, nouns string }{
+	"metric_time": {"means the time of every metric in a question", "metric dimension"},
+	"rolled_up":   {"is the column that tells total rows apart", "metric dimension"},
+	"is_other":    {"is the column that tells the row of all others apart", "metric dimension"},
+	"metric":      {"is how a filter names a metric, as in metric.revenue", "entity relationship"},
+}
+
+// reserved refuses a name that questions or answers keep for themselves.
 func (n node) reserved(noun, label string) {
-	if nameOf(label).Key() == "metric_time" {
-		n.b.errs = append(n.b.errs, diag.New(diag.ModelInvalid, "metric_time means the time of every metric in a question, and cannot be the name of a %s", noun).At(n.label()))
+	if r := reservedFor[nameOf(label).Key()]; slices.Contains(strings.Fields(r.nouns), noun) {
+		n.b.errs = append(n.b.errs, diag.New(diag.ModelInvalid, "%s %s, and cannot be the name of a %s", nameOf(label).Key(), r.means, noun).At(n.label()))
 	}
+}
+
+func (b *builder) segment(n node, label string, raw rawSegment) *semantic.Segment {
+	s := &semantic.Segment{Name: nameOf(label), Description: raw.Description, Expr: raw.Expr, Synonyms: raw.Synonyms, Pos: n.label()}
+	if raw.Expr != "" {
+		s.ExprPos = b.places.text(n.child("expr").path)
+	}
+	return s
+}
+
+func hierarchy(n node, e *semantic.Entity, label string, raw rawHierarchy) *semantic.Hierarchy {
+	h := &semantic.Hierarchy{Name: nameOf(label), Description: raw.Description, Levels: namesOf(raw.Levels), Pos: n.label()}
+	for i, name := range raw.Levels {
+		at := n.child("levels", strconv.Itoa(i))
+		at.dimensionOf(e, name)
+		if slices.Contains(raw.Levels[:i], name) {
+			at.invalid("level %q is listed twice", name)
+		}
+	}
+	return h
+}
+
+// dimensionOf finds the dimension of e that the value of n names, and refuses when there is none.
+func (n node) dimensionOf(e *semantic.Entity, name string) *semantic.Dimension {
+	if name == "" {
+		return nil
+	}
+	d, ok := find(e.Dimensions, name, dimensionName)
+	if !ok {
+		n.unknown("dimension", name, fmt.Sprintf(" in entity %q", e.Name), texts(e.Dimensions, dimensionName))
+	}
+	return d
 }

@@ -46,7 +46,7 @@ func model(root, dir string, w *semantic.Workspace) (*semantic.Catalog, diag.Lis
 	if len(b.errs) > 0 {
 		return nil, unique(b.errs)
 	}
-	return semantic.NewCatalog(semantic.Catalog{Revision: revision, Entities: b.entities, Metrics: b.metrics, Time: b.time}), nil
+	return b.catalog(revision), nil
 }
 
 // folder reads the model files, once, so that what is checked is what is hashed.
