@@ -6,21 +6,6 @@ import (
 	"plumbline/semantic/diag"
 )
 
-// Parts lists the metrics that m is made from directly. Those of a derived metric
-// are known once the model's expressions are checked.
-func (m *Metric) Parts() []Name {
-	var out []Name
-	for _, n := range append([]Name{m.Numerator, m.Denominator, m.Of}, m.Reads...) {
-		if n != "" {
-			out = append(out, n)
-		}
-	}
-	if m.Conversion != nil {
-		out = append(out, m.Conversion.Base, m.Conversion.Converted)
-	}
-	return out
-}
-
 // MetricCycles reports metrics that are made from themselves as model.cycle: each
 // cycle once, at its first metric in the order of the list. A part that is not in
 // the list is passed over.
