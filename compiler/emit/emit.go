@@ -297,6 +297,12 @@ func (w *writer) orderAndLimit(column func(int)) {
 		if o.Desc {
 			dir = " DESC"
 		}
+		if o.Hidden != nil {
+			w.operand(*o.Hidden)
+			w.put(dir, " NULLS LAST")
+			w.ordered++
+			return
+		}
 		if o.Finite {
 			w.put("CASE WHEN isfinite(")
 			column(o.Column)

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strconv"
 
 	"plumbline/compiler/metric"
@@ -179,6 +180,9 @@ func (w *writer) relation(f *metric.Frame) {
 	for i, l := range f.Leaves {
 		w.byModel(func() { w.combined(l) })
 		w.put(" AS ", alias("m", i+1), ", ")
+		if w.counted(f, l) {
+			w.put(`max("u".`, alias("n", i+1), ") AS ", alias("n", i+1), ", ")
+		}
 	}
 	w.put("TRUE AS \"h\"\nFROM (\n")
 	w.separated(len(f.Legs), "\nUNION ALL\n", func(i int) { w.leg(f, f.Legs[i]) })
@@ -190,6 +194,12 @@ func (w *writer) relation(f *metric.Frame) {
 	w.groupBy(n)
 }
 
+// counted reports that a running window needs to know how many rows stand behind
+// an aggregate: its fill stands where there are none in all of the window.
+func (w *writer) counted(f *metric.Frame, l *metric.Leaf) bool {
+	return l.Fill != nil && slices.ContainsFunc(w.plan.Sources, func(s *metric.Source) bool { return s.Run != nil && s.Frame == f })
+}
+
 // one prints a frame of one fact.
 func (w *writer) one(f *metric.Frame, l *metric.Leg) {
 	w.put("SELECT ")
@@ -197,6 +207,10 @@ func (w *writer) one(f *metric.Frame, l *metric.Leg) {
 	for i, leaf := range f.Leaves {
 		w.byModel(func() { w.filled(leaf) })
 		w.put(" AS ", alias("m", i+1), ", ")
+		if w.counted(f, leaf) {
+			w.byModel(func() { w.rows(leaf) })
+			w.put(" AS ", alias("n", i+1), ", ")
+		}
 	}
 	w.put("TRUE AS \"h\"")
 	w.from(l)

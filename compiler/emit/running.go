@@ -155,6 +155,9 @@ func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 		m := alias("m", leaves[i].Index+1)
 		w.byModel(func() { w.put(`max("d".`, m, ")") })
 		w.put(" AS ", m)
+		if n := alias("n", leaves[i].Index+1); leaves[i].Fill != nil {
+			w.put(`, max("d".`, n, ") AS ", n)
+		}
 	})
 	w.put(" FROM (\n")
 	w.found(s, leaves)
@@ -167,6 +170,12 @@ func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 
 // accumulated prints one aggregate over the window of buckets.
 func (w *writer) accumulated(s *metric.Source, l *metric.Leaf) {
+	if l.Fill != nil {
+		w.put(`CASE WHEN sum("v".`, alias("n", l.Index+1), ") OVER ")
+		w.window(s)
+		w.put(" > 0 THEN ")
+		defer w.put(" ELSE ", strconv.Itoa(*l.Fill), " END")
+	}
 	name := string(l.Agg)
 	count := l.Agg == semantic.Count
 	if count {
@@ -188,6 +197,9 @@ func (w *writer) found(s *metric.Source, leaves []*metric.Leaf) {
 	}
 	w.separated(len(leaves), ", ", func(i int) {
 		w.byModel(func() { w.put(`"f".`, alias("m", leaves[i].Index+1)) })
+		if leaves[i].Fill != nil {
+			w.put(`, "f".`, alias("n", leaves[i].Index+1))
+		}
 	})
 	w.put(" FROM ", semantic.Quote(frameName(s.Frame)), ` AS "f"`)
 	w.atLevel("\nWHERE ", s.Frame, s.Levels[0], "f")
@@ -210,7 +222,12 @@ func (w *writer) points(s *metric.Source, leaves []*metric.Leaf) {
 			w.put(`"o".`, alias("k", o+1), ", ")
 		}
 	}
-	w.separated(len(leaves), ", ", func(int) { w.put("NULL") })
+	w.separated(len(leaves), ", ", func(i int) {
+		w.put("NULL")
+		if leaves[i].Fill != nil {
+			w.put(", NULL")
+		}
+	})
 	w.put(" FROM ")
 	w.groups(s)
 	w.put(semantic.Quote(seriesName(s)), ` AS "s"`)
@@ -277,7 +294,13 @@ func (w *writer) whole(s *metric.Source) {
 		leaves := w.ofWhole(s)
 		w.separated(len(leaves), ", ", func(i int) {
 			m := alias("m", leaves[i].Index+1)
-			w.byModel(func() { w.put(`"e".`, m) })
+			w.byModel(func() {
+				if leaves[i].Fill == nil {
+					w.put(`"e".`, m)
+				} else {
+					w.put(`CASE WHEN "e"."h" THEN "e".`, m, " ELSE ", strconv.Itoa(*leaves[i].Fill), " END")
+				}
+			})
 			w.put(" AS ", m)
 		})
 		w.put("\nFROM ")

@@ -293,18 +293,27 @@ func (b *builder) order() {
 				Suggest(semantic.Nearest(o.By, b.labels())...).WithHint("order by one of %s", listed(b.labels())))
 			continue
 		}
-		if slices.ContainsFunc(terms, func(t OrderTerm) bool { return t.Column == i }) {
+		if slices.ContainsFunc(terms, func(t OrderTerm) bool { return t.Column == i && t.Hidden == nil }) {
 			b.refuse(diag.New(diag.MetricOrder, "%q is ordered by twice", o.By))
 			continue
 		}
 		terms = append(terms, OrderTerm{Column: i, Desc: o.Desc})
 	}
+	if b.plan.Ungrouped {
+		terms = append(terms, b.byKey()...)
+	}
 	for i := range b.plan.Keys {
-		if !slices.ContainsFunc(terms, func(t OrderTerm) bool { return t.Column == i }) {
+		if b.plan.Ungrouped && b.masked(b.frame.Legs[0].Keys[i]) {
+			continue // a mask may be shown, and nothing else
+		}
+		if !slices.ContainsFunc(terms, func(t OrderTerm) bool { return t.Column == i && t.Hidden == nil }) {
 			terms = append(terms, OrderTerm{Column: i})
 		}
 	}
 	for i := range terms {
+		if terms[i].Hidden != nil {
+			continue
+		}
 		terms[i].Finite = b.diverges(terms[i].Column)
 	}
 	b.plan.Order = terms

@@ -110,6 +110,7 @@ func (l *lookup) cell(m *semantic.Metric, c context) Value {
 	if !l.part.holistic(m) {
 		return inCells(l.part.parts(m, c), l.Source)
 	}
+	l.part.leg(l.part.entity(m.Entity), l.part.asking) // for the groups and buckets that there are
 	if l.whole == nil {
 		l.whole = l.part.frameAgain()
 		l.whole.frame.Over, l.Source.Whole = l.Source, l.whole.frame

@@ -283,6 +283,7 @@ const distinct = "IS DISTINCT FROM"
 // Nulls are last in both directions.
 type OrderTerm struct {
 	Column int
+	Hidden *Operand // rows: a column that they do not show, in place of Column; nil otherwise
 	Desc   bool
 	Finite bool // the column may hold NaN and infinities: they are ordered as the NULL they are shown as
 }

@@ -83,3 +83,25 @@ func (b *builder) rowColumns(fact *resolve.Visible) {
 		b.refuse(diag.New(diag.MetricUnknown, "entity %q has no column for you to show", b.q.Rows))
 	}
 }
+
+// byKey orders rows by the primary key, so that equal questions give equal pages.
+func (b *builder) byKey() []OrderTerm {
+	l := b.legs[0]
+	var out []OrderTerm
+	for _, field := range l.fact.Entity.PrimaryKey {
+		op := Operand{Table: l.Tables[0], Column: field}
+		if l.fact.Fields[field.Key()] >= semantic.FilterOnly && !b.masked(op) {
+			out = append(out, OrderTerm{Hidden: &op})
+		}
+	}
+	return out
+}
+
+// masked reports that a column is masked for the subject.
+func (b *builder) masked(o Operand) bool {
+	vis := b.entity(o.Table.Entity.Name)
+	if d := o.Table.Entity.Dimension(o.Column); d != nil && o.Table.Entity.Field(o.Column) == nil {
+		return b.maskedIn(vis, d.Expr) != ""
+	}
+	return vis.Masked[o.Column.Key()]
+}
