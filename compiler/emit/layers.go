@@ -235,7 +235,7 @@ func (w *writer) keys(f *metric.Frame, l *metric.Leg) {
 func (w *writer) key(f *metric.Frame, l *metric.Leg, k int) {
 	t := w.plan.Kept
 	switch {
-	case t != nil && !f.Whole && k == t.Other:
+	case t != nil && t.Other >= 0 && !f.Whole && k == t.Other:
 		w.put(`("t"."h" IS NULL)`)
 	case t != nil && !f.Whole && k == t.Key && t.Other >= 0:
 		w.put(`CASE WHEN "t"."h" THEN `)
@@ -275,13 +275,8 @@ func (w *writer) joined(l *metric.Leg) {
 		w.put("\nINNER JOIN ", semantic.Quote(seriesName(s)), ` AS "s" ON `)
 		w.inWindow(s, func() { w.operand(l.Keys[s.Time]) })
 	}
-	if t != nil && !f.Whole {
-		if t.Other >= 0 {
-			w.put("\nLEFT")
-		} else {
-			w.put("\nINNER")
-		}
-		w.put(` JOIN "top groups" AS "t" ON "t"."k" IS NOT DISTINCT FROM `)
+	if t != nil && t.Other >= 0 && !f.Whole {
+		w.put("\n", `LEFT JOIN "top groups" AS "t" ON "t"."k" IS NOT DISTINCT FROM `)
 		w.operand(l.Keys[t.Key])
 	}
 }

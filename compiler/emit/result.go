@@ -122,6 +122,9 @@ func (w *writer) result() {
 		w.rolledUp()
 		w.put(` AS "g"`)
 	}
+	if w.chosen() {
+		w.put(`, "t"."h" AS "h"`)
+	}
 	w.put("\nFROM ")
 	if p.Spine != nil {
 		w.put(`"all rows" AS "a"`)
@@ -130,6 +133,10 @@ func (w *writer) result() {
 	}
 	for _, s := range p.Sources {
 		w.look(s)
+	}
+	if w.chosen() {
+		k := alias("k", p.Kept.Key+1)
+		w.put("\n", `LEFT JOIN "top groups" AS "t" ON "t"."k" IS NOT DISTINCT FROM "a".`, k)
 	}
 	if p.Watermark != nil {
 		w.put("\nCROSS JOIN \"last day\" AS \"w\"")
@@ -144,6 +151,9 @@ func (w *writer) result() {
 		w.put(")")
 	}
 }
+
+// chosen reports that the rows of the answer are those of the top groups alone.
+func (w *writer) chosen() bool { return w.plan.Kept != nil && w.plan.Kept.Other < 0 }
 
 // stored prints a leaf of the main frame. A row that has no data has its fill.
 func (w *writer) stored(l *metric.Leaf) {
@@ -160,15 +170,20 @@ func (w *writer) rolledUp() {
 	p := w.plan
 	w.put(`CASE "a"."g"`)
 	for _, level := range p.Levels {
-		var names []string
-		for i, k := range p.Keys {
-			if !k.Other && !contains(level, i) {
-				names = append(names, k.Label)
-			}
-		}
-		w.put(" WHEN ", strconv.Itoa(w.level(p.Main(), level)), " THEN ", semantic.QuoteText(strings.Join(names, ", ")))
+		w.put(" WHEN ", strconv.Itoa(w.level(p.Main(), level)), " THEN ", w.levelText(level))
 	}
 	w.put(" END")
+}
+
+// levelText names the keys that a level is over, as a literal.
+func (w *writer) levelText(level []int) string {
+	var names []string
+	for i, k := range w.plan.Keys {
+		if !k.Other && !contains(level, i) {
+			names = append(names, k.Label)
+		}
+	}
+	return semantic.QuoteText(strings.Join(names, ", "))
 }
 
 // look joins a source to the rows.
@@ -281,8 +296,19 @@ func (w *writer) final() {
 		w.put(`, "r"."g" AS `, semantic.Quote(p.RolledUp))
 	}
 	w.put("\nFROM \"result rows\" AS \"r\"")
+	word := "\nWHERE "
+	if w.chosen() {
+		w.put(word, `("r"."h"`)
+		word = " AND "
+		for _, level := range p.Levels {
+			if !contains(level, p.Kept.Key) {
+				w.put(` OR "r"."g" = `, w.levelText(level))
+			}
+		}
+		w.put(")")
+	}
 	if len(p.Having) > 0 {
-		w.put("\nWHERE ")
+		w.put(word)
 		if p.Levels != nil {
 			w.put(`("r"."g" <> '' OR (`)
 		}

@@ -102,6 +102,9 @@ func (w *writer) ranked(v *metric.Ranked, leaf func(*metric.Leaf)) {
 	if len(w.plan.Levels) > 1 {
 		w.put(` AND "a"."g" = 0`)
 	}
+	if t := w.plan.Kept; t != nil && t.Other >= 0 {
+		w.put(` AND NOT "a".`, alias("k", t.Other+1))
+	}
 	name, dir := "rank", " DESC"
 	if v.Ties == "dense" {
 		name = "dense_rank"
@@ -113,6 +116,9 @@ func (w *writer) ranked(v *metric.Ranked, leaf func(*metric.Leaf)) {
 	parts := []string{}
 	if len(w.plan.Levels) > 1 {
 		parts = append(parts, `"a"."g"`)
+	}
+	if t := w.plan.Kept; t != nil && t.Other >= 0 {
+		parts = append(parts, `"a".`+alias("k", t.Other+1))
 	}
 	for _, k := range v.Within {
 		parts = append(parts, `"a".`+alias("k", k+1))

@@ -163,6 +163,7 @@ type builder struct {
 	spelled  []DimensionRef   // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
+	lifted   bool // the caller's filters on dimensions are left out
 	ranges   map[string]*interval // what the caller's filters leave of each operand
 }
 
@@ -183,6 +184,9 @@ func (b *builder) place() {
 	b.dimensions()
 	b.filters()
 	b.timeRanges()
+	if b.lifted {
+		b.overriding()
+	}
 	b.modelFilters()
 	b.joins()
 	b.keptRows()

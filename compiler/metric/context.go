@@ -82,6 +82,8 @@ func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
 		}
 	}
 	if c.run != nil {
+		// the total of a running value is that of the same day
+		c.drop = slices.DeleteFunc(slices.Clone(c.drop), func(k int) bool { return k == s.Time })
 		if s.Run = p.running(c, s.Time, of); s.Run == nil {
 			return nil
 		}
@@ -159,7 +161,7 @@ func (p *planner) frameOf(c context, s *Source, of *semantic.Metric) *builder {
 		return b
 	}
 	b := p.frame(q)
-	b.frame.Cut = c.cut
+	b.frame.Cut, b.lifted = c.cut, c.all
 	p.frames[id] = b
 	return b
 }

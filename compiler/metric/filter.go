@@ -337,6 +337,37 @@ func (b *builder) modelFilters() {
 	}
 }
 
+// overriding lets the caller's filters take the place of the model's default ones
+// where they are themselves left out: the total that a share is of is over what
+// the caller could have chosen.
+func (b *builder) overriding() {
+	var walk func(f Filter)
+	walk = func(f Filter) {
+		for _, x := range slices.Concat(f.Any, f.All) {
+			walk(x)
+		}
+		if f.Field == "" || fold(f.Field) == MetricTime {
+			return
+		}
+		for _, l := range b.legs {
+			for _, at := range b.places(l.fact, f.Field) {
+				i := slices.IndexFunc(l.Tables, func(t *Table) bool { return t.path == at.path.key() })
+				if i < 0 {
+					continue
+				}
+				by := filteredBy{dimension: at.dim.Name.Key()}
+				for _, r := range b.reads(at.path.to.Entity, at.dim) {
+					by.fields = append(by.fields, r.Key())
+				}
+				b.filtered[l.Tables[i]] = append(b.filtered[l.Tables[i]], by)
+			}
+		}
+	}
+	for _, f := range b.planner.q.Filters {
+		walk(f)
+	}
+}
+
 func (b *builder) overrides(t *Table, f *semantic.Filter) bool {
 	return slices.ContainsFunc(b.filtered[t], func(by filteredBy) bool {
 		for _, n := range append([]semantic.Name{f.Field}, f.Unless...) {

@@ -145,9 +145,6 @@ func (p *planner) share(m *semantic.Metric, c context) Value {
 		return nil
 	}
 	total = total.dropping(drop)
-	if !total.all && len(total.drop) == len(c.drop) && m.Share.Scope != "parent" && len(p.q.Dimensions) > 0 && len(drop) > 0 {
-		return p.ratio(p.value(of, c), p.value(of, c))
-	}
 	return p.ratio(p.value(of, c), p.value(of, total))
 }
 
@@ -240,6 +237,11 @@ func (p *planner) rank(m *semantic.Metric, c context) Value {
 	if !c.here() {
 		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q is a rank, and ranks are given for the groups of the answer alone", m.Name).
 			WithHint("compare or share what it ranks, %q", m.Of))
+		return nil
+	}
+	if t := p.q.Top; t != nil && t.Other && (m.Rank.Asc || fold(t.By) != m.Of.Key() && fold(t.By) != m.Name.Key()) {
+		p.refuse(diag.New(diag.UnsupportedAsk, "metric %q ranks all groups by %q, and top gives one name to all but those that are greatest by %q", m.Name, m.Of, t.By).
+			WithHint("leave other out, or ask for the rank apart"))
 		return nil
 	}
 	within, ok := p.within(m, m.Rank.Within)

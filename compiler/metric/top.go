@@ -9,8 +9,10 @@ import (
 // maxTop bounds the groups that a question keeps by name.
 const maxTop = 1000
 
-// top plans the greatest groups of one dimension: a frame of their own finds them,
-// and the facts of all other frames are joined to what it finds.
+// top plans the greatest groups of one dimension. A frame of their own finds them.
+// With a row for the rest, the facts of all other frames are joined to what it
+// finds, so that every aggregate of the rest is over its rows. Without, the rows of
+// the answer are: it is a choice of what is shown, and changes no total or rank.
 func (p *planner) top() {
 	t := p.q.Top
 	if t == nil || len(p.asked) == 0 {
@@ -27,8 +29,8 @@ func (p *planner) top() {
 		p.refuse(diag.New(diag.MetricUnknown, "top is by a metric of the question, and %q is not among them", t.By).WithHint("add it to metrics, or name one of those"))
 	case !plainValue(p.plan.Metrics[by].Value):
 		p.refuse(diag.New(diag.UnsupportedAsk, "top is by a metric of the groups themselves, and %q looks at other rows", t.By).WithHint("take a simple, ratio or derived metric"))
-	case p.q.Totals != "" && key != 0:
-		p.refuse(diag.New(diag.UnsupportedAsk, "beside totals, top keeps the groups of the first dimension").WithHint("put %q first in dimensions", t.Dimension))
+	case p.q.Totals == "subtotals" && key != 0:
+		p.refuse(diag.New(diag.UnsupportedAsk, "beside subtotals, top keeps the groups of the first dimension").WithHint("put %q first in dimensions", t.Dimension))
 	default:
 		p.findTop(key, by)
 	}
@@ -46,6 +48,8 @@ func (p *planner) findTop(key, by int) {
 	b.frame.Whole = true
 	if p.q.Top.Other {
 		p.plan.Kept.Other = len(p.q.Dimensions)
+	} else if p.q.Totals != "" {
+		p.plan.Warnings = append(p.plan.Warnings, "totals are over all groups, not only those that top keeps")
 	}
 }
 
