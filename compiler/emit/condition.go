@@ -95,7 +95,7 @@ func (w *writer) test(t metric.Test, operand func()) {
 
 // operand prints a column or its bucket.
 func (w *writer) operand(o metric.Operand) {
-	col := column(o.Table, o.Column)
+	col := w.column(o.Table, o.Column)
 	if o.Bucket == nil {
 		w.put(col)
 		return

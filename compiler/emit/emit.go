@@ -61,7 +61,7 @@ func SQL(p *metric.Plan) (Text, error) {
 		w.list(f.Legs[0])
 	case layered(p):
 		w.layers()
-	case len(f.Legs) == 1:
+	case len(f.Legs) == 1 && !f.Legs[0].Special():
 		w.single(f.Legs[0])
 	default:
 		w.union(f)
@@ -203,36 +203,6 @@ func (w *writer) union(f *metric.Frame) {
 	})
 }
 
-// leg prints one fact of several: its keys, its own aggregates, and NULL in the
-// places of the other facts' aggregates.
-func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
-	w.put("SELECT ")
-	w.keys(f, l)
-	w.separated(len(f.Leaves), ", ", func(i int) {
-		leaf := f.Leaves[i]
-		w.inLeg(l, leaf, func() { w.aggregate(leaf) })
-		w.put(" AS ", alias("m", i+1))
-		if leaf.Fill != nil {
-			w.put(", ")
-			w.inLeg(l, leaf, func() { w.rows(leaf) })
-			w.put(" AS ", alias("n", i+1))
-		}
-	})
-	if len(f.Leaves) == 0 {
-		w.put("TRUE AS \"h\"")
-	}
-	w.from(l)
-	w.grouped(f, l)
-}
-
-func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
-	if leaf.Leg != l {
-		w.put("NULL")
-		return
-	}
-	w.byModel(print)
-}
-
 // combined prints a leaf of several facts. Each group holds at most one row with
 // the aggregate, and max passes by the NULLs of the other facts.
 func (w *writer) combined(l *metric.Leaf) {
@@ -351,6 +321,6 @@ func table(t *metric.Table) string { return alias("f", t.Number) }
 
 func alias(prefix string, n int) string { return semantic.Quote(fmt.Sprint(prefix, n)) }
 
-func column(t *metric.Table, c semantic.Name) string {
+func (w *writer) column(t *metric.Table, c semantic.Name) string {
 	return table(t) + "." + semantic.Quote(string(c))
 }

@@ -150,7 +150,10 @@ func (w *writer) withRest(f *metric.Frame, keys []int) []int {
 
 // level is the value of g for a set of keys: grouping() of the printed keys.
 func (w *writer) level(f *metric.Frame, keys []int) int {
-	keys = w.withRest(f, keys)
+	return w.levelOf(f, w.withRest(f, keys))
+}
+
+func (w *writer) levelOf(f *metric.Frame, keys []int) int {
 	g := 0
 	for _, k := range w.printed(f) {
 		g <<= 1
@@ -165,7 +168,7 @@ func (w *writer) level(f *metric.Frame, keys []int) int {
 func (w *writer) relation(f *metric.Frame) {
 	w.frame = f
 	defer func() { w.frame = nil }()
-	if len(f.Legs) == 1 {
+	if len(f.Legs) == 1 && !f.Legs[0].Special() {
 		w.one(f, f.Legs[0])
 		return
 	}

@@ -1,48 +1,9 @@
 package emit
 
 import (
-	"strings"
-
 	"plumbline/compiler/metric"
 	"plumbline/semantic"
 )
-
-func (w *writer) rows(l *metric.Leaf) {
-	w.put("count(*)")
-	w.filters(l)
-}
-
-func (w *writer) aggregate(l *metric.Leaf) {
-	name := string(l.Agg)
-	if l.Agg == semantic.CountDistinct {
-		name = "count"
-	}
-	w.put(name, "(")
-	if l.Agg == semantic.CountDistinct {
-		w.put("DISTINCT ")
-	}
-	if l.Arg == nil {
-		w.put("*")
-	} else {
-		w.expr(*l.Arg)
-	}
-	w.put(")")
-	w.filters(l)
-	w.filtered[l] = true
-}
-
-func (w *writer) filters(l *metric.Leaf) {
-	if len(l.Filters) == 0 {
-		return
-	}
-	w.put(" FILTER (WHERE ")
-	w.separated(len(l.Filters), " AND ", func(i int) {
-		w.put("(")
-		w.expr(l.Filters[i])
-		w.put(")")
-	})
-	w.put(")")
-}
 
 // expr prints SQL of the model with its columns qualified.
 func (w *writer) expr(e metric.Expr) {
@@ -52,9 +13,7 @@ func (w *writer) expr(e metric.Expr) {
 		at = c.At
 	}
 	w.put(e.Text[at:])
-	if strings.Contains(e.Text, "--") {
-		w.put("\n") // a line comment must not take what follows
-	}
+	w.afterComment(e.Text)
 }
 
 func (w *writer) from(l *metric.Leg) {
@@ -91,11 +50,11 @@ func (w *writer) from(l *metric.Leg) {
 func (w *writer) on(t *metric.Table) {
 	if t.Day != nil {
 		w.operand(*t.Day)
-		w.put(" = ", column(t, t.Date))
+		w.put(" = ", w.column(t, t.Date))
 	}
 	w.separated(len(t.Join.On), " AND ", func(i int) {
 		pair := t.Join.On[i]
-		w.put(column(t.Parent, pair.From), " = ", column(t, pair.To))
+		w.put(w.column(t.Parent, pair.From), " = ", w.column(t, pair.To))
 	})
 	for _, c := range t.Filters {
 		w.put(" AND ")

@@ -90,17 +90,20 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 			switch words[0] {
 			case "entity":
 				e := &semantic.Entity{Name: semantic.Name(words[1])}
-				if len(words) > 2 {
-					e.TimeDimension = semantic.Name(strings.TrimPrefix(words[2], "time="))
+				for _, w := range words[2:] {
+					if key, ok := strings.CutPrefix(w, "key="); ok {
+						e.PrimaryKey = namesOf(strings.Split(key, ","))
+						continue
+					}
+					e.TimeDimension = semantic.Name(strings.TrimPrefix(w, "time="))
 				}
 				entities = append(entities, e)
 			case "metric":
 				if strings.HasPrefix(words[2], "{") {
-					metrics = append(metrics, metricOf(t, words[1], line[strings.Index(line, "{"):]))
+					metrics = append(metrics, metricInJSON(t, words[1], line[strings.Index(line, "{"):]))
 					continue
 				}
-				metrics = append(metrics, &semantic.Metric{Name: semantic.Name(words[1]), Kind: semantic.RatioMetric,
-					Numerator: semantic.Name(words[3]), Denominator: semantic.Name(words[5])})
+				metrics = append(metrics, metricOf(t, strings.TrimPrefix(line, "metric ")))
 			case "calendar":
 				calendars = append(calendars, calendarLine(line))
 			case "zone":
@@ -134,8 +137,8 @@ func calendarLine(line string) *semantic.Calendar {
 	return out
 }
 
-// metricOf reads a metric of any kind from its parts in JSON.
-func metricOf(t testing.TB, name, parts string) *semantic.Metric {
+// metricInJSON reads a metric of any kind from its parts in JSON.
+func metricInJSON(t testing.TB, name, parts string) *semantic.Metric {
 	m := &semantic.Metric{Name: semantic.Name(name)}
 	require.NoError(t, json.Unmarshal([]byte(parts), m), parts)
 	switch {
@@ -156,28 +159,15 @@ func metricOf(t testing.TB, name, parts string) *semantic.Metric {
 }
 
 var (
-	measureLine = regexp.MustCompile(`^measure (\w+) = (\w+)\((.*?)\)(?: where (.*?))?(?: fill (\d+))?$`)
-	joinLine    = regexp.MustCompile(`^join (\w+) (\w+): (\w+) = (\w+)( complete| one_to_one| one_to_many)?$`)
-	filterLine  = regexp.MustCompile(`^filter (\w+) (\w+)(?: on (\w+))?(?: unless (\w+))?(?:: (.*))?$`)
-	allGrains   = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
+	joinLine   = regexp.MustCompile(`^join (\w+) (\w+): (\w+) = (\w+)( complete| one_to_one| one_to_many)?$`)
+	filterLine = regexp.MustCompile(`^filter (\w+) (\w+)(?: on (\w+))?(?: unless (\w+))?(?:: (.*))?$`)
+	allGrains  = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
 )
 
 func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *semantic.Metric {
 	switch words[0] {
 	case "measure":
-		m := measureLine.FindStringSubmatch(line)
-		require.NotNil(t, m, line)
-		out := &semantic.Measure{Name: semantic.Name(m[1]), Agg: semantic.Agg(m[2]), Filter: m[4]}
-		if m[5] != "" {
-			n, _ := strconv.Atoi(m[5])
-			out.Fill = &n
-		}
-		if regexp.MustCompile(`^\w+$`).MatchString(m[3]) {
-			out.Field = semantic.Name(m[3])
-		} else if m[3] != "*" {
-			out.Expr = m[3]
-		}
-		out.Synonyms = []string{"total " + m[1]}
+		out := measureOf(t, line)
 		e.Measures = append(e.Measures, out)
 		return &semantic.Metric{Name: out.Name, Kind: semantic.SimpleMetric, Entity: e.Name, Measure: out.Name}
 	case "join":

@@ -176,8 +176,8 @@ func (w *writer) accumulated(s *metric.Source, l *metric.Leaf) {
 		w.put(" > 0 THEN ")
 		defer w.put(" ELSE ", strconv.Itoa(*l.Fill), " END")
 	}
-	name := string(l.Agg)
-	count := l.Agg == semantic.Count
+	name := string(l.Measure.Agg)
+	count := l.Measure.Agg == semantic.Count
 	if count {
 		name = "sum"
 		w.put("CAST(")

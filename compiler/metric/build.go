@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -159,8 +158,7 @@ type builder struct {
 	frame *Frame
 
 	legs     []leg
-	leaves   map[string]*Leaf // by what they aggregate
-	spelled  []DimensionRef   // beside frame.Keys
+	spelled  []DimensionRef // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
 	lifted   bool // the caller's filters on dimensions are left out
@@ -169,7 +167,7 @@ type builder struct {
 
 // frame begins a frame that asks q.
 func (p *planner) frame(q Question) *builder {
-	b := &builder{planner: p, q: q, frame: &Frame{Number: len(p.builders) + 1}, leaves: map[string]*Leaf{},
+	b := &builder{planner: p, q: q, frame: &Frame{Number: len(p.builders) + 1},
 		filtered: map[*Table][]filteredBy{}, ranges: map[string]*interval{}}
 	p.plan.Frames = append(p.plan.Frames, b.frame)
 	p.builders = append(p.builders, b)
@@ -260,7 +258,7 @@ func or(a, b string) string {
 
 // measured is a measure's leaf in a frame, one for all that ask for the same.
 func (b *builder) measured(m *semantic.Metric, c context) Value {
-	return b.leafOf(m, b.measure(m), c)
+	return b.leaf(m, b.measure(m), c.where)
 }
 
 // parts is a measure made of leaves that add up: an average of its sum and count.
@@ -271,17 +269,7 @@ func (b *builder) parts(m *semantic.Metric, c context) Value {
 	}
 	sum, count := *measure, *measure
 	sum.Agg, count.Agg = semantic.Sum, semantic.Count
-	return &Ratio{Num: b.leafOf(m, &sum, c), Den: b.leafOf(m, &count, c)}
-}
-
-func (b *builder) leafOf(m *semantic.Metric, measure *semantic.Measure, c context) *Leaf {
-	id := fmt.Sprint(m.Entity.Key(), measure.Name.Key(), measure.Agg, m.Filter, c.where)
-	if leaf, ok := b.leaves[id]; ok {
-		return leaf
-	}
-	leaf := b.leaf(m, measure, c.where)
-	b.leaves[id] = leaf
-	return leaf
+	return &Ratio{Num: b.leaf(m, &sum, c.where), Den: b.leaf(m, &count, c.where)}
 }
 
 func (b *builder) order() {

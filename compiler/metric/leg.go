@@ -3,10 +3,8 @@ package metric
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"plumbline/compiler/resolve"
-	"plumbline/semantic"
 )
 
 // leg is a Leg in the making.
@@ -14,15 +12,23 @@ type leg struct {
 	*Leg
 	fact  *resolve.Visible
 	asked string // the metric that brought it in, for messages
+	form  string // which leaves it takes: "", semiAdditive, or a conversion's own
 }
 
-func (b *builder) leg(fact *resolve.Visible, asked string) leg {
+// leg gives the leg of a fact.
+func (b *builder) leg(fact *resolve.Visible, asked string) leg { return b.legOf(fact, asked, "") }
+
+// semiAdditive is the form of a fact's leg beside its plain one.
+const semiAdditive = "semi-additive"
+
+// legOf gives the leg of a fact for leaves of one form.
+func (b *builder) legOf(fact *resolve.Visible, asked, form string) leg {
 	for _, l := range b.legs {
-		if l.fact == fact {
+		if l.fact == fact && l.form == form {
 			return l
 		}
 	}
-	l := leg{Leg: &Leg{}, fact: fact, asked: asked}
+	l := leg{Leg: &Leg{Semi: form == semiAdditive}, fact: fact, asked: asked, form: form}
 	b.addTable(l.Leg, &Table{Entity: fact.Entity})
 	b.legs = append(b.legs, l)
 	b.frame.Legs = append(b.frame.Legs, l.Leg)
@@ -51,54 +57,8 @@ func (b *builder) table(l *Leg, p path) *Table {
 	return at
 }
 
-func (b *builder) leaf(m *semantic.Metric, measure *semantic.Measure, _ []semantic.Where) *Leaf {
-	l := b.leg(b.entity(m.Entity), b.asking)
-	fact := l.Tables[0]
-	out := &Leaf{Index: len(b.frame.Leaves), Leg: l.Leg, Agg: measure.Agg, Fill: measure.Fill}
-	var of semantic.Type
-	switch {
-	case measure.Field != "":
-		f := fact.Entity.Field(measure.Field)
-		of = f.Type
-		text := semantic.Quote(string(f.Name))
-		out.Arg = &Expr{Table: fact, Text: text, Columns: []resolve.Place{{Column: f.Name}}}
-	case measure.Expr != "":
-		arg := b.expr(fact, measure.Expr)
-		out.Arg = &arg
-	}
-	for _, text := range []string{measure.Filter, m.Filter} {
-		if text != "" {
-			out.Filters = append(out.Filters, b.expr(fact, text))
-		}
-	}
-	out.Type = leafType(measure.Agg, of)
-	b.frame.Leaves = append(b.frame.Leaves, out)
-	return out
-}
-
-// leafType is DuckDB's type of an aggregate; "" when it depends on an expression.
-func leafType(agg semantic.Agg, of semantic.Type) semantic.Type {
-	switch agg {
-	case semantic.Count, semantic.CountDistinct:
-		return "bigint"
-	case semantic.Avg:
-		return "double"
-	case semantic.Sum:
-		switch {
-		case whole(of):
-			return "hugeint"
-		case floating(of):
-			return "double"
-		case len(of) > 8 && of[:8] == "decimal(":
-			var p, s int
-			if _, err := fmt.Sscanf(string(of), "decimal(%d,%d)", &p, &s); err == nil {
-				return semantic.Type(fmt.Sprintf("decimal(38,%d)", s))
-			}
-		}
-		return ""
-	}
-	return of
-}
+// Special legs are printed as relations of their own, also when a plan has no other.
+func (l *Leg) Special() bool { return l.Semi }
 
 func (b *builder) expr(t *Table, text string) Expr {
 	return Expr{Table: t, Text: text, Columns: b.columns(t.Entity, text)}
@@ -150,19 +110,4 @@ func (b *builder) keptRows() {
 
 func (b *builder) allRows(t *Table) bool {
 	return b.opts.AllRows != nil && b.opts.AllRows(t.Entity.Name)
-}
-
-// diverges goes by what is aggregated: a floating field, or a number computed
-// from one or by a division.
-func (l *Leaf) diverges() bool {
-	if l.Arg == nil || l.Agg == semantic.Count || l.Agg == semantic.CountDistinct {
-		return false
-	}
-	reads := slices.ContainsFunc(l.Arg.Columns, func(p resolve.Place) bool {
-		return floating(l.Arg.Table.Entity.Field(p.Column).Type)
-	})
-	if l.Agg == semantic.Sum || l.Agg == semantic.Avg {
-		return reads || strings.Contains(l.Arg.Text, "/")
-	}
-	return floating(l.Type) // of an expression, min and max may be text
 }

@@ -150,10 +150,15 @@ type place struct {
 // any entity in reach, entity.dimension, a role path, or a role path behind the
 // fact's own name.
 func (s *scope) places(fact *resolve.Visible, spelling string) []place {
+	return s.placesOver(fact, spelling, s.dimension)
+}
+
+// placesOver is places over the dimensions that has gives of an entity by name.
+func (s *scope) placesOver(fact *resolve.Visible, spelling string, has func(*resolve.Visible, semantic.Name) *semantic.Dimension) []place {
 	qualifier, name := splitLast(spelling)
 	var out []place
 	add := func(p path) {
-		d := s.dimension(p.to, semantic.Name(name))
+		d := has(p.to, semantic.Name(name))
 		if d != nil && !slices.ContainsFunc(out, func(o place) bool { return o.path.key() == p.key() }) {
 			out = append(out, place{p, d})
 		}

@@ -160,13 +160,23 @@ func (*ToDate) value() {}
 
 // Leaf is one aggregate over the rows of one entity.
 type Leaf struct {
-	Index   int // in Plan.Leaves
+	Index   int // in Frame.Leaves
 	Leg     *Leg
-	Agg     semantic.Agg
-	Arg     *Expr  // nil: count rows
-	Filters []Expr // of the measure and of the metric
-	Fill    *int   // where the fact has no row for the group
+	Measure *semantic.Measure // how it aggregates, beside Arg, Filters and Order
+	Arg     *Expr             // nil: count rows
+	Filters []Expr            // of the measure and of the metric
+	Where   []Condition       // of the metrics above, on dimensions; like Filters they say which rows count. They have no ID
+	Order   []Sort            // first, last, string_agg, list: of the fact's fields, complete
+	Fill    *int              // where the fact has no row for the group
 	Type    semantic.Type
+
+	id string // equal for leaves of one value
+}
+
+// Sort is a term of an order inside an aggregate. Nulls are last in both directions.
+type Sort struct {
+	Column semantic.Name // "" is the aggregate's own argument
+	Desc   bool
 }
 
 // Leg is one fact with its joins and filters, aggregated to the plan's keys.
@@ -174,6 +184,8 @@ type Leg struct {
 	Tables []*Table    // the fact first, a parent before its children
 	Keys   []Operand   // one per key of its frame
 	Where  []Condition // of the caller, and the fact's own model filters
+	// Semi legs hold leaves that count only rows at their group's last or first time.
+	Semi bool
 }
 
 // Table is one reference to an entity. Number is unique in the plan.

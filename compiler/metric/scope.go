@@ -151,13 +151,15 @@ func (s *scope) maskOf(m *semantic.Metric) string {
 				return masked
 			}
 		}
-		return ""
+		return s.whereMask(m)
 	}
 	vis := s.entity(m.Entity)
 	measure := vis.Entity.Measure(m.Measure)
 	masked := semantic.Name("")
-	if vis.Masked[measure.Field.Key()] {
-		masked = measure.Field
+	for _, f := range measureFields(vis.Entity, measure) {
+		if masked == "" && vis.Masked[f.Key()] {
+			masked = f
+		}
 	}
 	for _, expr := range []string{measure.Expr, measure.Filter, m.Filter} {
 		if masked == "" {
@@ -165,7 +167,7 @@ func (s *scope) maskOf(m *semantic.Metric) string {
 		}
 	}
 	if masked == "" {
-		return ""
+		return s.whereMask(m)
 	}
 	return naming(vis, masked)
 }
@@ -216,15 +218,21 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 				return false
 			}
 		}
-		return true
+		return s.whereStands(m)
 	}
 	vis := s.entity(m.Entity)
 	if vis == nil {
 		return false
 	}
 	measure := vis.Entity.Measure(m.Measure)
-	return measure != nil && aggregates[measure.Agg] && (measure.Field == "" || present(vis, measure.Field)) &&
-		s.readable(vis, measure.Expr) && s.readable(vis, measure.Filter) && s.readable(vis, m.Filter)
+	if measure == nil || !understood(vis.Entity, measure) {
+		if measure != nil {
+			s.fail(diag.New(diag.UnsupportedAsk, "measure %q of %q has a form that is not supported", measure.Name, vis.Entity.Name).At(measure.Pos))
+		}
+		return false
+	}
+	return !slices.ContainsFunc(measureFields(vis.Entity, measure), func(f semantic.Name) bool { return !present(vis, f) }) &&
+		s.readable(vis, measure.Expr) && s.readable(vis, measure.Filter) && s.readable(vis, m.Filter) && s.whereStands(m)
 }
 
 // supported reports whether all of a metric is understood: a part that is not
@@ -247,9 +255,6 @@ func supported(m *semantic.Metric) bool {
 	}
 	return m.Filter == "" || m.Kind == semantic.SimpleMetric
 }
-
-var aggregates = map[semantic.Agg]bool{semantic.Sum: true, semantic.Count: true, semantic.CountDistinct: true,
-	semantic.Avg: true, semantic.Min: true, semantic.Max: true}
 
 // facts gives the entities whose rows a metric aggregates, each once.
 func (s *scope) facts(m *semantic.Metric) []*resolve.Visible {

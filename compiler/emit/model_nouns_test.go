@@ -1,0 +1,130 @@
+package emit_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"plumbline/semantic"
+)
+
+// The longer lines of the tiny models:
+//
+//	entity orders time=at key=id
+//	  measure p90 = percentile(total) q=0.9 discrete by=at order=a,-b sep=; semi=last:at:account where NOT deleted fill 0
+//	metric paid = orders.revenue filter status = 'paid' where region = ["eu"]; plan is_null
+//	metric share = a / b where region = ["eu"]
+
+// measureOf reads a measure line.
+func measureOf(t testing.TB, line string) *semantic.Measure {
+	m := measureHead.FindStringSubmatch(line)
+	require.NotNil(t, m, line)
+	out := &semantic.Measure{Name: semantic.Name(m[1]), Agg: semantic.Agg(m[2]), Synonyms: []string{"total " + m[1]}}
+	arg, rest := bracketed(t, strings.TrimPrefix(line, m[0]))
+	switch {
+	case regexp.MustCompile(`^\w+$`).MatchString(arg):
+		out.Field = semantic.Name(arg)
+	case arg != "*":
+		out.Expr = arg
+	}
+	if before, fill, ok := strings.Cut(rest, " fill "); ok {
+		n, err := strconv.Atoi(fill)
+		require.NoError(t, err, line)
+		out.Fill, rest = &n, before
+	}
+	rest, out.Filter, _ = strings.Cut(rest, " where ")
+	for _, w := range strings.Fields(rest) {
+		key, value, _ := strings.Cut(w, "=")
+		switch key {
+		case "q":
+			out.Quantile = value
+		case "discrete":
+			out.Discrete = true
+		case "by":
+			out.By = semantic.Name(value)
+		case "order":
+			for _, o := range strings.Split(value, ",") {
+				name, desc := strings.CutPrefix(o, "-")
+				out.Order = append(out.Order, semantic.OrderBy{By: semantic.Name(name), Desc: desc})
+			}
+		case "sep":
+			out.Separator = value
+		case "semi":
+			parts := strings.Split(value, ":")
+			out.Semi = &semantic.SemiAdditive{Pick: semantic.Agg(parts[0]), Over: semantic.Name(parts[1]), Per: namesOf(parts[2:])}
+		default:
+			require.Fail(t, "measure", line)
+		}
+	}
+	return out
+}
+
+var measureHead = regexp.MustCompile(`^measure (\w+) = (\w+)`)
+
+// bracketed cuts a text that begins with a bracket behind the one that closes it.
+func bracketed(t testing.TB, text string) (inside, rest string) {
+	depth := 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			return text[1:i], text[i+1:]
+		}
+	}
+	require.Fail(t, "no bracket closes", text)
+	return "", ""
+}
+
+func namesOf(parts []string) []semantic.Name {
+	var out []semantic.Name
+	for _, p := range parts {
+		out = append(out, semantic.Name(p))
+	}
+	return out
+}
+
+// metricOf reads what stands behind "metric ".
+func metricOf(t testing.TB, text string) *semantic.Metric {
+	name, of, ok := strings.Cut(text, " = ")
+	require.True(t, ok, text)
+	out := &semantic.Metric{Name: semantic.Name(name), Kind: semantic.SimpleMetric}
+	of, where, _ := strings.Cut(of, " where ")
+	out.Where = wheres(t, where)
+	if num, den, ok := strings.Cut(of, " / "); ok {
+		out.Kind, out.Numerator, out.Denominator = semantic.RatioMetric, semantic.Name(num), semantic.Name(den)
+		return out
+	}
+	of, out.Filter, _ = strings.Cut(of, " filter ")
+	entity, measure, ok := strings.Cut(of, ".")
+	require.True(t, ok, text)
+	out.Entity, out.Measure = semantic.Name(entity), semantic.Name(measure)
+	return out
+}
+
+// wheres reads conditions: field[@grain] op [values], with semicolons between.
+func wheres(t testing.TB, text string) []semantic.Where {
+	var out []semantic.Where
+	for _, part := range strings.Split(text, ";") {
+		words := strings.SplitN(strings.TrimSpace(part), " ", 3)
+		if words[0] == "" {
+			continue
+		}
+		w := semantic.Where{Op: words[1]}
+		w.Field, w.Grain, _ = strings.Cut(words[0], "@")
+		if len(words) > 2 {
+			dec := json.NewDecoder(strings.NewReader(words[2]))
+			dec.UseNumber()
+			require.NoError(t, dec.Decode(&w.Values), text)
+		}
+		out = append(out, w)
+	}
+	return out
+}

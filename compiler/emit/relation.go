@@ -1,0 +1,197 @@
+package emit
+
+import (
+	"slices"
+	"strconv"
+
+	"plumbline/compiler/metric"
+	"plumbline/semantic"
+)
+
+// leg prints one fact of several: its keys, its own aggregates, and NULL in the
+// places of the other facts' aggregates: k1 ... and g as keys has them, m1 ... for
+// all leaves of the frame, n1 ... for how many rows stand behind one with a fill.
+func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
+	if l.Semi {
+		w.byLevel(f, func(keys []int) { w.semi(f, l, keys) })
+		return
+	}
+	w.put("SELECT ")
+	w.keys(f, l)
+	w.leaves(f, l)
+	w.from(l)
+	w.grouped(f, l)
+}
+
+// leaves prints the columns of all leaves of a frame for one leg.
+func (w *writer) leaves(f *metric.Frame, l *metric.Leg) {
+	w.separated(len(f.Leaves), ", ", func(i int) {
+		leaf, n := f.Leaves[i], i+1
+		w.inLeg(l, leaf, func() { w.aggregate(leaf) })
+		w.put(" AS ", alias("m", n))
+		if leaf.Fill != nil {
+			w.put(", ")
+			w.inLeg(l, leaf, func() { w.rows(leaf) })
+			w.put(" AS ", alias("n", n))
+		}
+	})
+	if len(f.Leaves) == 0 {
+		w.put("TRUE AS \"h\"")
+	}
+}
+
+func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
+	if leaf.Leg != l {
+		w.put("NULL")
+		return
+	}
+	w.byModel(print)
+}
+
+// byLevel prints a leg that groups one set of keys at a time: once for each level
+// of its frame.
+func (w *writer) byLevel(f *metric.Frame, print func(keys []int)) {
+	levels := f.Levels
+	if levels == nil {
+		all := make([]int, len(f.Keys))
+		for k := range all {
+			all[k] = k
+		}
+		levels = [][]int{all}
+	}
+	w.separated(len(levels), "\nUNION ALL\n", func(i int) { print(w.withRest(f, slices.Clone(levels[i]))) })
+}
+
+// levelKeys prints the keys of a frame at one level, as keys does for all: NULL for
+// those that the level leaves out. key prints one that it has.
+func (w *writer) levelKeys(f *metric.Frame, level []int, key func(int)) {
+	for _, k := range w.printed(f) {
+		if contains(level, k) {
+			key(k)
+		} else {
+			w.put("NULL")
+		}
+		w.put(" AS ", alias("k", k+1), ", ")
+	}
+	if len(f.Levels) > 1 {
+		w.put(strconv.Itoa(w.levelOf(f, level)), " AS \"g\", ")
+	}
+}
+
+// byKeys groups by the keys of a level, by their positions among those printed.
+func (w *writer) byKeys(f *metric.Frame, level []int) {
+	word := "\nGROUP BY "
+	for i, k := range w.printed(f) {
+		if contains(level, k) {
+			w.put(word, strconv.Itoa(i+1))
+			word = ", "
+		}
+	}
+}
+
+// semi prints a leg whose leaves count only rows at the last, or first, time of
+// their group. A window marks those rows, of all that pass the question's filters
+// and the leaf's own: a group none of whose rows is marked stays in the answer.
+// The inner relation takes the fact's alias and keeps its names, so that what reads
+// its columns is printed as ever.
+func (w *writer) semi(f *metric.Frame, l *metric.Leg, level []int) {
+	fact := l.Tables[0]
+	w.put("SELECT ")
+	w.levelKeys(f, level, func(k int) { w.put(table(fact), ".", free(fact, "k", k+1)) })
+	w.leaves(f, l)
+	w.put("\nFROM (\nSELECT ")
+	for _, k := range level {
+		w.key(f, l, k)
+		w.put(" AS ", free(fact, "k", k+1), ", ")
+	}
+	w.byModel(func() {
+		var read []semantic.Name
+		for _, leaf := range f.Leaves {
+			if leaf.Leg != l {
+				continue
+			}
+			w.mark(f, leaf, level)
+			w.put(", ")
+			read = append(read, leaf.Reads()...)
+		}
+		w.exported(fact, read)
+	})
+	w.from(l)
+	w.put("\n) AS ", table(fact))
+	w.byKeys(f, level)
+}
+
+// mark prints whether a row counts for a leaf (w) and whether it does at its
+// group's time (a).
+func (w *writer) mark(f *metric.Frame, leaf *metric.Leaf, level []int) {
+	l := leaf.Leg
+	fact, semi := l.Tables[0], leaf.Measure.Semi
+	own := w.own(leaf)
+	if leaf.Fill != nil {
+		if own != nil {
+			own()
+		} else {
+			w.put("TRUE")
+		}
+		w.put(" AS ", free(fact, "w", leaf.Index+1), ", ")
+	}
+	if own != nil {
+		own()
+		w.put(" AND ")
+	}
+	over := w.column(fact, semi.Over)
+	w.put(over, " = ")
+	if semi.Pick == semantic.First {
+		w.put("min(")
+	} else {
+		w.put("max(")
+	}
+	w.put(over, ")")
+	w.filterBy([]func(){own})
+	w.put(" OVER (")
+	n := 0
+	part := func(print func()) {
+		if n == 0 {
+			w.put("PARTITION BY ")
+		} else {
+			w.put(", ")
+		}
+		n++
+		print()
+	}
+	for _, k := range level {
+		part(func() { w.key(f, l, k) })
+	}
+	for _, p := range semi.Per {
+		part(func() { w.put(w.column(fact, p)) })
+	}
+	w.put(") AS ", free(fact, "a", leaf.Index+1))
+}
+
+// exported prints columns of a table under their own names, each once; a relation
+// that needs none of them has one all the same.
+func (w *writer) exported(t *metric.Table, names []semantic.Name) {
+	var seen []string
+	for _, n := range names {
+		if slices.Contains(seen, n.Key()) {
+			continue
+		}
+		if len(seen) > 0 {
+			w.put(", ")
+		}
+		seen = append(seen, n.Key())
+		w.put(w.column(t, n), " AS ", semantic.Quote(string(n)))
+	}
+	if len(seen) == 0 {
+		w.put("1 AS ", free(t, "one", 1))
+	}
+}
+
+// free gives the quoted name of a column that no field or dimension of a table has.
+func free(t *metric.Table, prefix string, n int) string {
+	name := prefix + strconv.Itoa(n)
+	for t.Entity.Field(semantic.Name(name)) != nil || t.Entity.Dimension(semantic.Name(name)) != nil {
+		name += "_"
+	}
+	return semantic.Quote(name)
+}
