@@ -43,6 +43,9 @@ func (r *TestResult) Text() string {
 	return b.String()
 }
 
+// Tests gives the tests that the models in force hold.
+func (e *Engine) Tests() []*semantic.Test { return e.current.Load().catalog.Tests }
+
 // Test asks the questions of the models' tests, each through the whole pipeline
 // as its subject, or as the given one when it names none; that one should see
 // everything. A test with rows of its own is asked in workers that hold these

@@ -2,7 +2,7 @@
 // is the only one that names every floor: it wires them, reads flags and signals.
 //
 // Exit codes: 0 answered; 1 refused (the question, the model or the policy must
-// change); 2 wrong usage; 3 our failure (a source, the engine, a bug).
+// change), or a test of the models failed; 2 wrong usage; 3 our failure (a source, the engine, a bug).
 package main
 
 import (
@@ -36,6 +36,7 @@ type cli struct {
 	Init    initCmd    `cmd:"" help:"Write a workspace to start from. Example: plumbline init shop"`
 	Serve   serveCmd   `cmd:"" help:"Serve MCP over HTTP or stdio. Example: plumbline serve -C shop --stdio"`
 	Check   checkCmd   `cmd:"" help:"Check configuration, models, policies and sources. Example: plumbline check -C shop"`
+	Test    testCmd    `cmd:"" help:"Run the tests that the models hold: questions with their expected answers. Example: plumbline test -C shop --run revenue"`
 	Query   queryCmd   `cmd:"" help:"Ask a metric question. Example: plumbline query -C shop --as ana revenue --by plan"`
 	SQL     sqlCmd     `cmd:"" name:"sql" help:"Ask in SQL. Example: plumbline sql -C shop --as ana 'SELECT count(*) FROM orders'"`
 	Explain explainCmd `cmd:"" help:"Show how a SQL or metric question is governed. Example: plumbline explain -C shop --as ana 'SELECT id FROM orders'"`
@@ -82,11 +83,23 @@ func run(ctx context.Context, args []string, stdin io.ReadCloser, stdout, stderr
 		fmt.Fprintf(stderr, "plumbline: %v\nrun plumbline --help for usage\n", err)
 		return 2
 	}
-	if err := k.Run(e); err != nil {
+	switch err := k.Run(e); {
+	case err == nil:
+		return 0
+	case errors.As(err, new(exitCode)) && !errors.As(err, new(*diag.Error)):
+		var exit exitCode
+		errors.As(err, &exit)
+		return int(exit)
+	default:
 		return e.fail(err)
 	}
-	return 0
 }
+
+// exitCode ends a command that has said everything already.
+type exitCode int
+
+// Error is for whoever meets it elsewhere than in run.
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
 // fail prints an error and gives its exit code.
 func (e *env) fail(err error) int {
