@@ -42,8 +42,9 @@ type Request struct {
 	Asked    json.RawMessage  // the arguments as they came, for the record
 	ShowSQL  bool             // give the SQL over entities with the answer
 
-	ours bool      // SQL is written by this package: its columns are the model's, and it scans whole entities
-	at   time.Time // the moment of the question, of a test; the zero value is the engine's clock
+	ours  bool      // SQL is written by this package: its columns are the model's, and it scans whole entities
+	at    time.Time // the moment of the question; the zero value is the engine's clock
+	still bool      // the answer may not depend on another moment than at
 }
 
 // Answer is what a caller gets. Table is nil for explain.

@@ -132,7 +132,7 @@ func (e *Engine) test(ctx context.Context, r *TestResult, as string) {
 
 // asTest makes the request of a test.
 func (e *Engine) asTest(t *semantic.Test, as string) (Request, error) {
-	req := Request{Tool: ToolSQL, SQL: t.SQL, at: stillMoment}
+	req := Request{Tool: ToolSQL, SQL: t.SQL, at: stillMoment, still: true}
 	if t.As != "" {
 		as = t.As
 	}
@@ -234,7 +234,7 @@ var clockWords = []string{"now", "today", "ago", "get_current_timestamp", "trans
 // still refuses what would read the real clock in a question that is asked at
 // another moment. age of one argument counts up to today.
 func (q *query) still() error {
-	if q.req.at.IsZero() {
+	if !q.req.still {
 		return nil
 	}
 	for _, f := range q.bound.Functions {

@@ -2,7 +2,8 @@
 // is the only one that names every floor: it wires them, reads flags and signals.
 //
 // Exit codes: 0 answered; 1 refused (the question, the model or the policy must
-// change), or a test of the models failed; 2 wrong usage; 3 our failure (a source, the engine, a bug).
+// change), or a test of the models failed, or diff --exit-code found a change; 2
+// wrong usage, or revisions that diff cannot compare; 3 our failure (a source, the engine, a bug).
 package main
 
 import (
@@ -37,6 +38,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Serve MCP over HTTP or stdio. Example: plumbline serve -C shop --stdio"`
 	Check   checkCmd   `cmd:"" help:"Check configuration, models, policies and sources. Example: plumbline check -C shop"`
 	Test    testCmd    `cmd:"" help:"Run the tests that the models hold: questions with their expected answers. Example: plumbline test -C shop --run revenue"`
+	Diff    diffCmd    `cmd:"" help:"Say which metrics change their definition, and their values on the data at hand, between two revisions of the models. Example: plumbline diff -C shop HEAD~1"`
 	Query   queryCmd   `cmd:"" help:"Ask a metric question. Example: plumbline query -C shop --as ana revenue --by plan"`
 	SQL     sqlCmd     `cmd:"" name:"sql" help:"Ask in SQL. Example: plumbline sql -C shop --as ana 'SELECT count(*) FROM orders'"`
 	Explain explainCmd `cmd:"" help:"Show how a SQL or metric question is governed. Example: plumbline explain -C shop --as ana 'SELECT id FROM orders'"`
@@ -90,6 +92,8 @@ func run(ctx context.Context, args []string, stdin io.ReadCloser, stdout, stderr
 		var exit exitCode
 		errors.As(err, &exit)
 		return int(exit)
+	case errors.As(err, new(trouble)):
+		return max(2, e.fail(err))
 	default:
 		return e.fail(err)
 	}

@@ -37,6 +37,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_GOLDEN") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SHOP", shop)
+			program, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
+			env.Setenv("PLUMBLINE", filepath.Join(program, "plumbline")) // for a script without PATH
 			env.Setenv("SCALE", sampleScale)
 			return nil
 		},

@@ -35,6 +35,9 @@ func flatten(k class, path string, v reflect.Value, into map[string]string, orde
 
 // text prints a value; a nil pointer and an empty text are both "".
 func text(v reflect.Value) string {
+	if named, ok := v.Interface().(fmt.Stringer); ok && v.Kind() == reflect.Int {
+		return named.String() // a visibility
+	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() {

@@ -73,6 +73,7 @@ const (
 	ConfigSelfTest  Code = "config.self_test"
 	ConfigSandbox   Code = "config.sandbox"
 	ConfigFolder    Code = "config.folder"
+	ConfigRevision  Code = "config.revision"
 	AuditFailed     Code = "execute.audit_failed"
 	UnsupportedNode Code = "unsupported.node"
 	UnsupportedText Code = "unsupported.text"
@@ -158,6 +159,8 @@ var registry = []Info{
 	{ConfigSandbox, "With require_os_sandbox the operating system must confine the workers.", "The system offers no landlock.", "Use a kernel with landlock, or set require_os_sandbox to false and read docs/security.md."},
 
 	{ConfigFolder, "A command writes only into an empty folder, or into one it made itself.", "The folder holds files that the command did not write, or it cannot be written.", "Name another folder, or empty this one."},
+
+	{ConfigRevision, "A revision of the models is a folder with a workspace, or one that git can read.", "The name is neither, git is not installed, the workspace is in no repository, or it was elsewhere at that revision.", "Name a folder, or a revision that git rev-parse knows."},
 
 	{UnsupportedNode, "Only reviewed SQL forms run.", "The SQL uses a form that is not on the allow-list.", "Use the form given in the hint."},
 	{UnsupportedText, "The engine can describe the query as a tree.", "DuckDB parses the text but cannot serialise it, for example a PIVOT without an IN list.", "Write the form given in the hint."},
