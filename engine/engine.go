@@ -1,7 +1,7 @@
 // Package engine is the program on one page: Answer runs the nine stages in
 // order, and every question passes all of them, whichever door it came through.
 //
-//	1 request    the tool call and the subject from the transport; a metric question becomes text
+//	1 request    the tool call and the subject from the transport; a metric question becomes text, and so do measures in SQL
 //	2 parse      one SELECT, strictly decoded
 //	3 resolve    names against what this subject may see; facts beside the tree
 //	4 decide     class rules, then one Rego decision on the facts
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"plumbline/compiler/emit"
+	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
@@ -99,7 +100,7 @@ func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err erro
 		return nil, err
 	}
 	if err := q.prepare(ctx); err != nil { // 2 to 6, or an equal question's proof
-		return nil, err
+		return nil, q.asAsked(err)
 	}
 	if err := q.still(); err != nil {
 		return nil, err
@@ -136,21 +137,20 @@ func (q *query) prepare(ctx context.Context) error {
 }
 
 // request turns the question into text over entities.
-func (q *query) request(context.Context) error {
+func (q *query) request(ctx context.Context) error {
 	defer q.time(stageRequest)()
 	if (q.req.Question == nil) == (q.req.SQL == "") {
 		return diag.New(diag.ParseEmpty, "a question is either SQL or a metric question").WithHint("send a SELECT statement, or metrics to query_metrics")
 	}
-	if q.req.Question == nil {
-		q.text = q.req.SQL
-		if q.req.ours {
-			q.model = []resolve.Span{{End: len(q.text)}}
-		}
+	opts := metric.Options{Now: q.now, DefaultLimit: q.limits.Rows, Expressions: q.w.expressions, AllRows: q.view.allRows}
+	switch {
+	case q.req.ours:
+		q.text, q.model = q.req.SQL, []resolve.Span{{End: len(q.req.SQL)}}
 		return nil
+	case q.req.Question == nil:
+		return q.measures(ctx, opts)
 	}
-	plan, err := metric.Build(q.view, q.w.catalog, *q.req.Question, metric.Options{
-		Now: q.now, DefaultLimit: q.limits.Rows, Expressions: q.w.expressions, AllRows: q.view.allRows,
-	})
+	plan, err := metric.Build(q.view, q.w.catalog, *q.req.Question, opts)
 	if err != nil {
 		return err
 	}
@@ -160,6 +160,24 @@ func (q *query) request(context.Context) error {
 	}
 	q.plan, q.text, q.model, q.columns = plan, text.SQL, text.Model, text.Columns
 	return nil
+}
+
+// measures writes out the measures and views that SQL names.
+func (q *query) measures(ctx context.Context, opts metric.Options) (err error) {
+	q.text = q.req.SQL
+	q.written, err = measure.Write(ctx, q.text, measure.Input{Parser: q.w.pool, View: q.view, Catalog: q.w.catalog, Options: opts})
+	if q.written != nil {
+		q.text, q.model = q.written.SQL, q.written.Model
+	}
+	return err
+}
+
+// asAsked points an error at the text as the caller wrote it.
+func (q *query) asAsked(err error) error {
+	if q.written == nil {
+		return err
+	}
+	return q.written.Explain(err)
 }
 
 func (q *query) parse(ctx context.Context) (err error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plumbline/compiler/emit"
+	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
@@ -47,8 +48,9 @@ type query struct {
 	times  map[string]float64 // milliseconds by stage
 	cached bool
 
-	plan    *metric.Plan // nil for SQL
-	text    string       // over entities
+	plan    *metric.Plan  // nil for SQL
+	written *measure.Text // SQL whose measures or views were written out; nil for all else
+	text    string        // over entities
 	model   []resolve.Span
 	columns []emit.Column // nil for SQL
 
@@ -220,6 +222,11 @@ func (q *query) applied() []Applied {
 				text = string(a.Entity) + ": " + text // not the only fact's: say whose it is
 			}
 			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})
+		}
+	}
+	if q.written != nil {
+		for _, a := range q.written.Applied {
+			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: a.Text, Overridden: a.Overridden})
 		}
 	}
 	seen := map[string]bool{}

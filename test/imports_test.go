@@ -30,9 +30,10 @@ var forbidden = []arrow{
 	{"semantic/schema", "semantic", "the definitions are data for the stock cue command, not code"},
 	{"compiler", "policy sources engine mcp cmd", "a question is compiled without knowing who asks or where rows come from"},
 	{"compiler", "semantic/load semantic/schema", "the compiler reads the catalog, never the models' text"},
-	{"compiler/sqlast", "compiler/resolve compiler/metric compiler/emit", "the tree knows nothing about meaning"},
-	{"compiler/resolve", "compiler/metric compiler/emit", "a text is bound without knowing how it was made, so both doors share one path"},
-	{"compiler/metric", "compiler/emit", "a plan is made without knowing how it is printed"},
+	{"compiler/sqlast", "compiler/resolve compiler/metric compiler/emit compiler/measure", "the tree knows nothing about meaning"},
+	{"compiler/resolve", "compiler/metric compiler/emit compiler/measure", "a text is bound without knowing how it was made, so both doors share one path"},
+	{"compiler/metric", "compiler/emit compiler/measure", "a plan is made without knowing how it is printed"},
+	{"compiler/emit", "compiler/measure", "a plan is printed in the same way whoever asks"},
 	{"policy", "sources engine mcp cmd", "a decision does not depend on how rows are fetched or shown"},
 	{"policy", "semantic/load semantic/schema", "a decision reads the catalog, never the models' text"},
 	{"policy.", "policy/opa policy/rewrite policy/prove", "the vocabulary does not know who speaks it"},
@@ -44,7 +45,7 @@ var forbidden = []arrow{
 	{"engine/duck", "engine. engine/shape engine/audit policy/opa policy/rewrite semantic/load", "the wall takes a proved text and gives rows; all else is above it"},
 	{"engine/shape", "engine. engine/duck engine/audit", "rows are presented without knowing how they were got"},
 	{"engine/audit", "engine. engine/duck engine/shape", "a record is stored whatever made it"},
-	{"mcp", "cmd sources compiler/sqlast compiler/resolve compiler/emit policy/opa policy/rewrite policy/prove engine/duck semantic/load", "the tools ask the engine and nothing below it, so there is one pipeline"},
+	{"mcp", "cmd sources compiler/sqlast compiler/resolve compiler/emit compiler/measure policy/opa policy/rewrite policy/prove engine/duck semantic/load", "the tools ask the engine and nothing below it, so there is one pipeline"},
 	{"cmd/plumbline/sample", "semantic. semantic/load compiler policy sources engine mcp", "the demo's data is made without the program it shows"},
 }
 

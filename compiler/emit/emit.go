@@ -317,7 +317,12 @@ func (w *writer) list(l *metric.Leg) {
 }
 
 // table is the alias of a table, quoted.
-func table(t *metric.Table) string { return alias("f", t.Number) }
+func table(t *metric.Table) string {
+	if t.As != "" {
+		return semantic.Quote(t.As)
+	}
+	return alias("f", t.Number)
+}
 
 func alias(prefix string, n int) string { return semantic.Quote(fmt.Sprint(prefix, n)) }
 

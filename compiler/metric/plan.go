@@ -195,6 +195,7 @@ type Table struct {
 	Parent  *Table // nil for the fact
 	Join    *semantic.Relationship
 	Inner   bool
+	As      string      // alias in a caller's SQL; "" takes one from Number
 	Filters []Condition // the model's filters on a joined entity: they stand in ON, so its rows go and the fact's stay
 
 	Day  *Operand // a calendar's table: its Join has no pairs, Date is the day of this
