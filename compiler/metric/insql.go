@@ -58,7 +58,9 @@ func simple(entity, measure semantic.Name) *semantic.Metric {
 
 // Leaf plans a measure that Offers, over the entity under an alias.
 func (m *Measures) Leaf(entity, measure semantic.Name, alias string) *Leaf {
-	leaf := m.frame(Question{}).leaf(simple(entity, measure), string(measure))
+	b := m.frame(Question{})
+	b.asking = string(measure)
+	leaf := b.leaf(simple(entity, measure), m.entity(entity).Entity.Measure(measure), nil)
 	leaf.Leg.Tables[0].As = alias
 	return leaf
 }
@@ -67,7 +69,7 @@ func (m *Measures) Leaf(entity, measure semantic.Name, alias string) *Leaf {
 // says whether the caller's conditions take the place of a default one.
 func (m *Measures) Filters(t *Table, overridden func(fields []semantic.Name) bool) []Expr {
 	var out []Expr
-	b := &builder{planner: m.planner}
+	b := m.first()
 	for _, f := range t.Entity.Filters {
 		if f.Kind == semantic.RequiredFilter {
 			continue // the engine sees to it, scan by scan
@@ -79,6 +81,14 @@ func (m *Measures) Filters(t *Table, overridden func(fields []semantic.Name) boo
 		}
 	}
 	return out
+}
+
+// first is the frame whose filters are told.
+func (m *Measures) first() *builder {
+	if len(m.builders) == 0 {
+		m.frame(Question{})
+	}
+	return m.builders[0]
 }
 
 // Applied lists the model's own filters on what was measured.
