@@ -26,27 +26,47 @@ type DB struct{ *sql.DB }
 // It is closed when the test ends.
 func Open(t testing.TB, c *semantic.Catalog) *DB {
 	t.Helper()
-	db, err := sql.Open("duckdb", "")
+	d, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// New is Open for commands: whoever asks for the DB closes it.
+func New(c *semantic.Catalog) (*DB, error) {
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		return nil, err
+	}
 	db.SetMaxOpenConns(1)
-	d := &DB{db}
-	d.Exec(t, `ATTACH ':memory:' AS "`+semantic.StorageCatalog+`"`)
-	d.Exec(t, `SET storage_compatibility_version='latest'`)
-	d.Exec(t, `CREATE SCHEMA "`+semantic.StorageCatalog+`"."`+semantic.StorageSchema+`"`)
+	for _, stmt := range setUp(c) {
+		if _, err := db.Exec(stmt); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("%s: %w", stmt, err)
+		}
+	}
+	return &DB{db}, nil
+}
+
+func setUp(c *semantic.Catalog) []string {
+	out := []string{
+		`ATTACH ':memory:' AS "` + semantic.StorageCatalog + `"`,
+		`SET storage_compatibility_version='latest'`,
+		`CREATE SCHEMA "` + semantic.StorageCatalog + `"."` + semantic.StorageSchema + `"`,
+	}
 	if c == nil {
-		return d
+		return out
 	}
 	for _, e := range c.Entities {
 		cols := make([]string, len(e.Fields))
 		for i, f := range e.Fields {
 			cols[i] = semantic.Quote(string(f.Name)) + " " + f.Type.SQL()
 		}
-		d.Exec(t, "CREATE TABLE "+semantic.StorageName(e.Name)+" ("+strings.Join(cols, ", ")+")")
+		out = append(out, "CREATE TABLE "+semantic.StorageName(e.Name)+" ("+strings.Join(cols, ", ")+")")
 	}
-	return d
+	return out
 }
 
 // Exec runs one statement and fails the test on an error.
