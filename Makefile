@@ -15,6 +15,7 @@ endif
 
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 20s
+WORLDS ?= 500
 
 # Packages with datadriven goldens know the flag -rewrite; scripts and whatever
 # else is written down look at UPDATE_GOLDEN.
@@ -65,8 +66,12 @@ golden-clean: ## fail if writing the goldens anew changes a file
 bench: build ## measure the stages, whole questions against bare DuckDB, and MCP calls
 	go run ./test/bench
 
-fuzz: ## run each fuzz target for FUZZTIME (20s)
+scoreboard: ## ask every case and print right, refused and wrong by suite; CASES=DIR asks another folder
+	go run ./test/scoreboard $(CASES)
+
+fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZZTIME (20s)
+	RANDOM_SEEDS=1 go test ./test/scoreboard ./compiler/emit ./policy/rewrite ./policy/opa -count=1 -timeout 60m -rapid.checks=$(WORLDS)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
 		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) || exit 1; done
 
-.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench fuzz
+.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard fuzz
