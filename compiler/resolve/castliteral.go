@@ -15,7 +15,7 @@ type castLiteral struct{ text, to string }
 
 // castLiterals finds, for each of the n items of a SELECT without anything
 // else, the text literals that its bound plan casts. Casts that may fail in
-// peace (TRY_CAST) do not count.
+// peace (TRY_CAST) do not count. One item alone may aggregate: all of the plan is its.
 func castLiterals(plan []byte, n int) ([][]castLiteral, error) {
 	var p struct {
 		Plans []struct {
@@ -26,8 +26,16 @@ func castLiterals(plan []byte, n int) ([][]castLiteral, error) {
 	if err := json.Unmarshal(plan, &p); err != nil || len(p.Plans) != 1 || len(p.Plans[0].Expressions) != n {
 		return nil, diag.Wrap(err, diag.BugInternal, "the bound plan of a model's expressions has an unknown form")
 	}
+	expressions := p.Plans[0].Expressions
+	if n == 1 {
+		var whole any
+		if err := json.Unmarshal(plan, &whole); err != nil {
+			return nil, diag.Wrap(err, diag.BugInternal, "the bound plan of a model's expression has an unknown form")
+		}
+		expressions = []any{whole}
+	}
 	out := make([][]castLiteral, n)
-	for i, e := range p.Plans[0].Expressions {
+	for i, e := range expressions {
 		walkJSON(e, func(node map[string]any) {
 			child, _ := node["child"].(map[string]any)
 			if node["expression_class"] != "BOUND_CAST" || node["try_cast"] == true || child["expression_class"] != "BOUND_CONSTANT" {

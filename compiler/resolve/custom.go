@@ -19,22 +19,22 @@ func (m *modelCheck) custom(x *modelExpr, tree sqlast.Expr, text string, start i
 		}
 		m.report(x, inExpression(err, x.text, text, start))
 	}
-	var read func(inside bool) func(any) bool
-	read = func(inside bool) func(any) bool {
+	var read func(within bool) func(any) bool
+	read = func(within bool) func(any) bool {
 		return func(n any) bool {
 			switch n := n.(type) {
 			case *sqlast.Function:
 				if functions[Aggregate][strings.ToLower(n.Name)].Name == "" {
 					return true
 				}
-				if inside {
+				if within {
 					refuse(n, "aggregate the rows once", "the aggregate %s stands inside another", strings.ToLower(n.Name))
 				}
 				found = true
-				below(n, read(true))
+				inside(n, read(true))
 				return false
 			case *sqlast.ColumnRef:
-				if !inside && x.parameters[fold(n.Names[0])] == nil {
+				if !within && x.parameters[fold(n.Names[0])] == nil {
 					refuse(n, "aggregate it, for example with sum or max", "%q is read outside an aggregate, where there is no single row", n.Names[0])
 				}
 			}
@@ -48,8 +48,8 @@ func (m *modelCheck) custom(x *modelExpr, tree sqlast.Expr, text string, start i
 	return ok
 }
 
-// below walks what stands inside a call.
-func below(f *sqlast.Function, pre func(any) bool) {
+// inside walks what stands inside a call.
+func inside(f *sqlast.Function, pre func(any) bool) {
 	for _, a := range f.Args {
 		sqlast.Walk(a, pre)
 	}

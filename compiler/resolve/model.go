@@ -119,7 +119,7 @@ func expressionsOf(e *semantic.Entity) []*modelExpr {
 		add(d.Expr, d.ExprPos, d.Pos, "dimension "+string(d.Name), declared(d.Type)).dimension = d
 	}
 	for _, s := range e.Measures {
-		add(s.Expr, s.ExprPos, s.Pos, "measure "+string(s.Name), taken(s.Agg)).measure = s
+		add(s.Expr, s.ExprPos, s.Pos, "measure "+string(s.Name), taken(s)).measure = s
 		add(s.Filter, s.FilterPos, s.Pos, "filter of measure "+string(s.Name), condition)
 	}
 	for _, f := range e.Filters {
@@ -295,7 +295,7 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 		visible.Fields[stand] = semantic.Output
 		rel.cols = append(rel.cols, column{name: stand, from: lineage{{0, semantic.Name(stand)}}, bare: true, direct: true, class: semantic.Output})
 	}
-	if !m.shape(x, tree, text, start) || x.aggregates() && !m.custom(x, tree, text, start) {
+	if !m.shape(x, tree, text, start) {
 		return
 	}
 	r.expr(tree, ctx{scope: &scope{level: &level{rels: []*relation{rel}}}, clause: InOutput})
@@ -305,9 +305,10 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 		}
 	}
 	for _, err := range r.errs {
+		err.DidYouMean = slices.DeleteFunc(err.DidYouMean, func(name string) bool { return x.parameters[fold(name)] != nil })
 		m.report(x, inExpression(err, x.text, text, start))
 	}
-	if len(r.errs) > 0 {
+	if len(r.errs) > 0 || x.aggregates() && !m.custom(x, tree, text, start) {
 		return
 	}
 	if len(r.bound.Unordered) > 0 && x.aggregates() {
@@ -340,6 +341,8 @@ func (m *modelCheck) shape(x *modelExpr, tree sqlast.Expr, text string, start in
 			what = "a query"
 		case *sqlast.Window:
 			what = "a window function"
+		case *sqlast.Star:
+			what = "a star"
 		case *sqlast.ColumnRef:
 			if len(n.Names) > 1 {
 				what = "a qualified name"

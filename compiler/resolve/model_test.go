@@ -51,6 +51,132 @@ func TestCheckModel(t *testing.T) {
 	})
 }
 
+// TestCheckForms adds expressions to the shop's orders, one "use: expression" per
+// line, where use is custom, segment, filter or dimension, and prints what they
+// read or why they are refused. The model has the parameters Rate and country.
+func TestCheckForms(t *testing.T) {
+	db := ducktest.Open(t, nil)
+	datadriven.RunTest(t, "testdata/forms", func(t *testing.T, d *datadriven.TestData) string {
+		require.Equal(t, "forms", d.Cmd)
+		c := semantictest.Shop()
+		c.Parameters = parameters
+		orders := c.Entity("orders")
+		var exprs []string
+		for i, line := range strings.Split(d.Input, "\n") {
+			use, expr, _ := strings.Cut(line, ": ")
+			expr = strings.ReplaceAll(expr, "⏎", "\n")
+			exprs = append(exprs, expr)
+			add(t, orders, use, semantic.Name(fmt.Sprintf("x%d", i+1)), expr, diag.Pos{File: "orders.cue", Line: i + 1})
+		}
+		found, err := resolve.CheckModel(context.Background(), db, c)
+		if err != nil {
+			return err.Error()
+		}
+		var out strings.Builder
+		for _, expr := range exprs {
+			places, err := found.Columns("orders", expr)
+			require.NoError(t, err)
+			for _, p := range places {
+				if p.Parameter != "" {
+					fmt.Fprintf(&out, " $%s at %q", p.Parameter, expr[p.At:p.End])
+					continue
+				}
+				fmt.Fprintf(&out, " %s at %q", p.Column, expr[p.At:min(len(expr), p.At+8)])
+			}
+			out.WriteString("\n")
+		}
+		return out.String()
+	})
+}
+
+var parameters = []*semantic.Parameter{{Name: "Rate", Type: "decimal(9,4)", Default: "1"}, {Name: "country", Type: "varchar", Required: true}, {Name: "t", Type: "date", Required: true}}
+
+func add(t *testing.T, e *semantic.Entity, use string, name semantic.Name, expr string, pos diag.Pos) {
+	t.Helper()
+	switch use {
+	case "custom":
+		e.Measures = append(e.Measures, &semantic.Measure{Name: name, Agg: semantic.Custom, Expr: expr, ExprPos: pos})
+	case "segment":
+		e.Segments = append(e.Segments, &semantic.Segment{Name: name, Expr: expr, ExprPos: pos})
+	case "filter":
+		e.Filters = append(e.Filters, &semantic.Filter{Name: name, Kind: semantic.FixedFilter, Expr: expr, ExprPos: pos})
+	case "dimension":
+		e.Dimensions = append(e.Dimensions, &semantic.Dimension{Name: name, Expr: expr, ExprPos: pos})
+	default:
+		require.Fail(t, "no use "+use)
+	}
+}
+
+// TestCheckMetrics adds metrics to the shop, one "name: kind parts" per line, and
+// says which mean nothing. The shop has a balance, which is semi-additive, and
+// texts, numbers and dates to take.
+func TestCheckMetrics(t *testing.T) {
+	shop := func() *semantic.Catalog {
+		c := semantictest.Shop()
+		orders := c.Entity("orders")
+		for _, m := range []*semantic.Measure{
+			{Name: "balance", Agg: semantic.Sum, Field: "total_cents", Semi: &semantic.SemiAdditive{Over: "order_date", Pick: semantic.Last}},
+			{Name: "first_day", Agg: semantic.Min, Field: "order_date"}, {Name: "last_status", Agg: semantic.Last, Field: "status", By: "order_date"},
+			{Name: "statuses", Agg: semantic.StringAgg, Field: "status"}, {Name: "totals", Agg: semantic.ListAgg, Expr: "total_cents"},
+			{Name: "spread", Agg: semantic.Custom, Expr: "max(total_cents) - min(total_cents)"}, {Name: "top_status", Agg: semantic.Custom, Expr: "max(status)"},
+			{Name: "median", Agg: semantic.Median, Field: "total_cents"}, {Name: "p50", Agg: semantic.Percentile, Discrete: true, Expr: "status", Quantile: "0.5"},
+		} {
+			orders.Measures = append(orders.Measures, m)
+			c.Metrics = append(c.Metrics, &semantic.Metric{Name: m.Name, Kind: semantic.SimpleMetric, Entity: "orders", Measure: m.Name})
+		}
+		return c
+	}
+	db := ducktest.Open(t, shop())
+	datadriven.RunTest(t, "testdata/metrics", func(t *testing.T, d *datadriven.TestData) string {
+		require.Equal(t, "metrics", d.Cmd)
+		c := shop()
+		for i, line := range strings.Split(d.Input, "\n") {
+			name, made, _ := strings.Cut(line, ": ")
+			c.Metrics = append(c.Metrics, metricOf(t, semantic.Name(name), made, diag.Pos{File: "metrics.cue", Line: i + 1}))
+		}
+		c = semantic.NewCatalog(*c)
+		if _, err := resolve.CheckModel(context.Background(), db, c); err != nil {
+			return err.Error()
+		}
+		if err := resolve.CheckTypes(context.Background(), twins{db}, c); err != nil {
+			return err.Error()
+		}
+		return "accepted"
+	})
+}
+
+// metricOf reads a metric as "kind part [part]".
+func metricOf(t *testing.T, name semantic.Name, made string, pos diag.Pos) *semantic.Metric {
+	t.Helper()
+	kind, rest, _ := strings.Cut(made, " ")
+	first, second, _ := strings.Cut(rest, " ")
+	m := &semantic.Metric{Name: name, Kind: semantic.MetricKind(kind), Pos: pos, ExprPos: pos}
+	switch m.Kind {
+	case semantic.RatioMetric:
+		m.Numerator, m.Denominator = semantic.Name(first), semantic.Name(second)
+		return m
+	case semantic.DerivedMetric:
+		m.Expr = rest
+		return m
+	case semantic.ConversionMetric:
+		m.Conversion = &semantic.Conversion{Base: semantic.Name(first), Converted: semantic.Name(second)}
+		return m
+	case semantic.CumulativeMetric:
+		m.Cumulative = &semantic.Cumulative{}
+	case semantic.CompareMetric:
+		give, cut, _ := strings.Cut(second, " ")
+		m.Compare = &semantic.Compare{Offset: semantic.Period{N: 1, Unit: "year"}, Give: give, ToDate: cut == "to_date"}
+	case semantic.ShareMetric:
+		m.Share = &semantic.Share{Scope: "visible"}
+	case semantic.RankMetric:
+		m.Rank = &semantic.Rank{}
+	default:
+		require.Fail(t, "no kind "+kind)
+	}
+	m.Of = semantic.Name(first)
+	return m
+}
+
 // TestCheckModelIsFast: the expressions of an entity are parsed together.
 func TestCheckModelIsFast(t *testing.T) {
 	db := ducktest.Open(t, nil)
@@ -97,7 +223,18 @@ func TestCheckTypes(t *testing.T) {
 				c.Metrics = append(c.Metrics, &semantic.Metric{Name: name, Kind: semantic.SimpleMetric, Entity: "Orders", Measure: "revenue", Filter: expr, FilterPos: pos})
 			case "measure filter":
 				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Count, Filter: expr, FilterPos: pos})
-			case "sum", "avg", "min", "max", "count", "count_distinct":
+			case "collation":
+				orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: name, Type: "varchar", Field: "status", Collation: expr, Pos: pos})
+			case "segment":
+				orders.Segments = append(orders.Segments, &semantic.Segment{Name: name, Expr: expr, ExprPos: pos})
+			case "units of":
+				c.Entity("order_items").Measures = append(c.Entity("order_items").Measures, &semantic.Measure{Name: name, Agg: semantic.Max, Expr: expr, ExprPos: pos})
+				orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: name, Type: "date", Of: &semantic.MeasureOf{Entity: "order_items", Measure: name, Role: "orders"}, Pos: pos})
+			case "discrete":
+				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Percentile, Discrete: true, Quantile: "0.5", Expr: expr, ExprPos: pos})
+			case "filled custom":
+				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Custom, Fill: new(int), Expr: expr, ExprPos: pos})
+			case "sum", "avg", "min", "max", "count", "count_distinct", "median", "stddev", "variance", "percentile", "first", "last", "list", "string_agg", "custom", "approx_distinct":
 				orders.Measures = append(orders.Measures, &semantic.Measure{Name: name, Agg: semantic.Agg(use), Expr: expr, ExprPos: pos})
 				simple := &semantic.Metric{Name: name, Kind: semantic.SimpleMetric, Entity: "orders", Measure: name, Pos: pos}
 				c.Metrics = append(c.Metrics, simple)
@@ -107,7 +244,7 @@ func TestCheckTypes(t *testing.T) {
 				orders.Dimensions = append(orders.Dimensions, &semantic.Dimension{Name: name, Type: semantic.Type(use), Expr: expr, ExprPos: pos})
 			}
 		}
-		c = semantic.NewCatalog(semantic.Catalog{Revision: "x", Entities: c.Entities, Metrics: c.Metrics, Time: c.Time})
+		c = semantic.NewCatalog(semantic.Catalog{Revision: "x", Entities: c.Entities, Metrics: c.Metrics, Time: c.Time, Parameters: parameters})
 		_, err := resolve.CheckModel(context.Background(), db, c)
 		require.NoError(t, err)
 		if err := resolve.CheckTypes(context.Background(), twins{db}, c); err != nil {
@@ -139,7 +276,7 @@ func TestDerived(t *testing.T) {
 	datadriven.RunTest(t, "testdata/derived", func(t *testing.T, d *datadriven.TestData) string {
 		require.Equal(t, "metrics", d.Cmd)
 		c := semantictest.Shop()
-		c.Parameters = []*semantic.Parameter{{Name: "Rate", Type: "decimal(9,4)", Default: "1"}, {Name: "country", Type: "varchar", Required: true}}
+		c.Parameters = parameters
 		var names []semantic.Name
 		for i, line := range strings.Split(d.Input, "\n") {
 			name, expr, _ := strings.Cut(line, ": ")

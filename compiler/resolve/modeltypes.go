@@ -24,20 +24,30 @@ type Typed struct {
 }
 
 // CheckTypes binds every expression of a catalog that CheckModel accepted to
-// the columns of its entity, and holds its type against its use: filters are
-// boolean, a dimension has its declared type, sum and avg take numbers, min and
-// max what has an order, and a ratio divides numbers. A text literal that DuckDB
-// would have to read as a number, date, timestamp or boolean, and could not, is
-// found too. Mistakes come as model.sql at the expression's place, all at once,
-// those of a ratio as model.invalid.
+// the columns of its entity, each parameter as a NULL of its type, and holds its
+// type against its use: filters are boolean, a dimension has its declared type,
+// sum and avg take numbers, min and max what has an order, and metrics compute
+// with numbers. A text literal that DuckDB would have to read as a number, date,
+// timestamp or boolean, and could not, is found too, and so is a collation that
+// it does not know. Mistakes come as model.sql at the expression's place, all at
+// once, those about what is declared as model.invalid.
 //
 // The expressions of an entity are bound together; only those of an entity
-// where that fails are bound alone to find the mistake.
+// where that fails are bound alone to find the mistake, and those that aggregate.
 func CheckTypes(ctx context.Context, t Typer, c *semantic.Catalog) error {
-	m := &typeCheck{ctx: ctx, typer: t, found: map[*semantic.Measure]string{}}
+	m := &typeCheck{ctx: ctx, typer: t, catalog: c, found: map[*semantic.Measure]string{}}
 	var together, alone []binding
 	for _, e := range c.Entities {
-		for _, list := range batches(append(expressionsOf(e), metricFilters(c, e)...)) {
+		var rows []*modelExpr
+		for _, x := range append(expressionsOf(e), metricFilters(c, e)...) {
+			x.sql = typedText(c, x.text)
+			if x.aggregates() {
+				alone = append(alone, binding{e, []*modelExpr{x}})
+				continue
+			}
+			rows = append(rows, x)
+		}
+		for _, list := range batches(rows) {
 			b := binding{e, list}
 			if slices.ContainsFunc(list, func(x *modelExpr) bool { return !closed(x.text) }) {
 				alone = append(alone, b.split()...)
@@ -59,7 +69,11 @@ func CheckTypes(ctx context.Context, t Typer, c *semantic.Catalog) error {
 	for _, b := range failed {
 		m.report(b.list[0], "DuckDB cannot bind it to the fields: an operator or a function does not take values of these types")
 	}
-	m.ratios(c)
+	m.metrics()
+	m.measureDimensions()
+	if err := m.collations(); err != nil {
+		return err
+	}
 	return m.errs.Err()
 }
 
@@ -80,7 +94,7 @@ func (b binding) split() []binding {
 func (b binding) text() string {
 	items := make([]string, len(b.list))
 	for i, x := range b.list {
-		items[i] = "(" + x.text + "\n)"
+		items[i] = "(" + x.sql + "\n)"
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + semantic.StorageName(b.entity.Name)
 }
@@ -88,8 +102,10 @@ func (b binding) text() string {
 type typeCheck struct {
 	ctx   context.Context
 	typer Typer
-	found map[*semantic.Measure]string // types of measures' expressions
-	errs  diag.List
+
+	catalog *semantic.Catalog
+	found   map[*semantic.Measure]string // types of measures' expressions
+	errs    diag.List
 }
 
 const textsPerCall = 64 // their plans come back as one reply
@@ -138,29 +154,6 @@ func (m *typeCheck) check(x *modelExpr, found string, literals []castLiteral) {
 
 func (m *typeCheck) report(x *modelExpr, format string, args ...any) {
 	m.errs = append(m.errs, diag.New(diag.ModelSQL, "%s: %s", x.what, fmt.Sprintf(format, args...)).At(x.pos))
-}
-
-// ratios holds both parts of each ratio to numbers.
-func (m *typeCheck) ratios(c *semantic.Catalog) {
-	for _, metric := range c.Metrics {
-		for _, part := range []semantic.Name{metric.Numerator, metric.Denominator} {
-			of := c.Metric(part)
-			if part == "" || of == nil || c.Entity(of.Entity) == nil {
-				continue
-			}
-			s := c.Entity(of.Entity).Measure(of.Measure)
-			if s == nil || s.Agg != semantic.Min && s.Agg != semantic.Max {
-				continue // the others are numbers
-			}
-			found := m.found[s]
-			if f := c.Entity(of.Entity).Field(s.Field); f != nil {
-				found = f.Type.SQL()
-			}
-			if found != "" && kindOf(found) != semantic.KindNumber {
-				m.errs = append(m.errs, diag.New(diag.ModelInvalid, "a ratio divides numbers; metric %q is the %s of the type %s", part, s.Agg, strings.ToLower(found)).At(metric.Pos))
-			}
-		}
-	}
 }
 
 var parts = regexp.MustCompile(`\(.*\)$`)
@@ -212,15 +205,37 @@ func declared(t semantic.Type) func(string) string {
 func whole(t string) bool { return strings.HasSuffix(t, "int") || strings.HasSuffix(t, "integer") }
 
 // taken is the demand of an aggregate on what it is given.
-func taken(agg semantic.Agg) func(string) string {
+func taken(m *semantic.Measure) func(string) string {
 	return func(found string) string {
 		kind, lower := kindOf(found), strings.ToLower(found)
-		switch {
-		case (agg == semantic.Sum || agg == semantic.Avg) && kind != semantic.KindNumber:
-			return fmt.Sprintf("%s needs a number, and this is of type %s", agg, lower)
-		case (agg == semantic.Min || agg == semantic.Max) && kind == semantic.KindOther:
-			return fmt.Sprintf("%s needs values that have an order, and this is of type %s", agg, lower)
+		switch m.Agg {
+		case semantic.Percentile:
+			if m.Discrete {
+				return inOrder(m.Agg, kind, lower)
+			}
+			fallthrough
+		case semantic.Sum, semantic.Avg, semantic.Median, semantic.Stddev, semantic.Variance:
+			if kind != semantic.KindNumber {
+				return fmt.Sprintf("%s needs a number, and this is of type %s", m.Agg, lower)
+			}
+		case semantic.Min, semantic.Max:
+			return inOrder(m.Agg, kind, lower)
+		case semantic.StringAgg:
+			if found != "VARCHAR" {
+				return fmt.Sprintf("%s joins texts, and this is of type %s", m.Agg, lower)
+			}
+		case semantic.Custom:
+			if m.Fill != nil && kind != semantic.KindNumber {
+				return fmt.Sprintf("fill is a number, and this is of type %s", lower)
+			}
 		}
 		return ""
 	}
+}
+
+func inOrder(agg semantic.Agg, kind semantic.Kind, found string) string {
+	if kind != semantic.KindOther {
+		return ""
+	}
+	return fmt.Sprintf("%s needs values that have an order, and this is of type %s", agg, found)
 }
