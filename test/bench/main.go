@@ -43,10 +43,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(root, "plumbline.cue")); err != nil {
-		if err := load.Init(root, plumbline.Files); err != nil {
-			return err
-		}
+	if err := os.RemoveAll(root); err != nil { // models and data of this revision
+		return err
+	}
+	if err := load.Init(root, plumbline.Files); err != nil {
+		return err
 	}
 	if err := sample.Write(ctx, filepath.Join(root, "data")); err != nil {
 		return err
@@ -74,6 +75,9 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := wholeQuestions(ctx, eng, people, root); err != nil {
+		return err
+	}
+	if err := language(ctx); err != nil {
 		return err
 	}
 	return mcpCalls(ctx, eng)
