@@ -72,6 +72,7 @@ func open(t testing.TB, c *semantic.Catalog) *ducktest.DB {
 //	  measure revenue = sum(total) where status = 'paid' fill 0
 //	  join buyer customers: buyer_id = id complete
 //	  filter fixed live: NOT deleted
+//	  hierarchy geography region city
 //	metric share = a / b
 //	metric running {"Of": "revenue", "Cumulative": {}}
 //	zone Europe/Copenhagen
@@ -187,6 +188,12 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 			f.Unless = []semantic.Name{semantic.Name(m[4])}
 		}
 		e.Filters = append(e.Filters, f)
+	case "hierarchy":
+		h := &semantic.Hierarchy{Name: semantic.Name(words[1])}
+		for _, level := range words[2:] {
+			h.Levels = append(h.Levels, semantic.Name(level))
+		}
+		e.Hierarchies = append(e.Hierarchies, h)
 	case "dim":
 		typ := semantic.Type(words[2])
 		_, expr, _ := strings.Cut(line, " = ")

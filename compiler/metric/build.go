@@ -58,6 +58,7 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 // the frames and their facts, then the keys and filters of each frame.
 func (p *planner) ask() {
 	p.form()
+	p.drill()
 	p.metrics()
 	if len(p.rows.legs) == 0 || p.failure != nil {
 		return
