@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"plumbline/engine/duck"
 	"plumbline/semantic"
@@ -97,12 +98,12 @@ func inline(folder string, catalog *semantic.Catalog, rows []semantic.TestRows) 
 		if errs = append(errs, mistakes...); len(errs) > 0 {
 			continue
 		}
-		name := fmt.Sprintf("%d.ndjson", i)
+		name := fmt.Sprintf("%d.csv", i)
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
 			return nil, diag.Wrap(err, diag.ConfigInvalid, "the rows of %q cannot be written", e.Name)
 		}
 		read := *e
-		read.Source = semantic.SourceRef{Source: "inline", Path: name, Format: "ndjson"}
+		read.Source = semantic.SourceRef{Source: "inline", Path: name, Format: "csv"}
 		storage, err := files.Relation(semantic.SourceSpec{Name: "inline", Kind: "files", Root: folder}, &read)
 		if err != nil {
 			errs = append(errs, diag.All(err)...)
@@ -114,50 +115,71 @@ func inline(folder string, catalog *semantic.Catalog, rows []semantic.TestRows) 
 	return out, errs.Err()
 }
 
-// lines gives rows as the text of an NDJSON file, with every field's column.
+// lines gives rows as the text of a CSV file, with every field's column. One
+// more column keeps a row of NULLs from being a blank line, which is no row.
 func lines(e *semantic.Entity, rows []map[string]any) ([]byte, diag.List) {
-	var out bytes.Buffer
-	var errs diag.List
-	for _, row := range rows {
-		object := make(map[string]any, len(e.Fields))
-		for _, f := range e.Fields {
-			object[f.Column] = nil
+	header := []string{"row"}
+	for _, f := range e.Fields {
+		if !slices.Contains(header[1:], f.Column) {
+			header = append(header, f.Column)
 		}
+	}
+	for slices.ContainsFunc(header[1:], func(c string) bool { return semantic.Name(c).Key() == header[0] }) {
+		header[0] += "_"
+	}
+	var out bytes.Buffer
+	for i, c := range header {
+		separate(&out, i)
+		out.WriteString(quotedCell(c))
+	}
+	var errs diag.List
+	for n, row := range rows {
+		out.WriteByte('\n')
+		cells := map[string]string{header[0]: fmt.Sprint(n)}
 		for _, name := range slices.Sorted(maps.Keys(row)) {
 			f := e.Field(semantic.Name(name))
 			if f == nil {
 				errs = append(errs, diag.New(diag.ModelUnknown, "no field %q of %q, for which a row has a value", name, e.Name).Suggest(semantic.Nearest(name, fieldNames(e))...))
 				continue
 			}
-			v, ok := cell(f, row[name])
+			v, ok := cell(row[name])
 			if !ok {
 				errs = append(errs, diag.New(diag.ModelInvalid, "a value of a row is text, a number, true, false or null, and one of %q of %q is not", name, e.Name))
 			}
-			object[f.Column] = v
+			cells[f.Column] = v
 		}
-		line, err := json.Marshal(object)
-		if err != nil {
-			errs = append(errs, diag.Wrap(err, diag.ModelInvalid, "a row of %q cannot be written as JSON", e.Name))
+		for i, c := range header {
+			separate(&out, i)
+			out.WriteString(cells[c])
 		}
-		out.Write(append(line, '\n'))
 	}
+	out.WriteByte('\n')
 	return out.Bytes(), errs
 }
 
-// cell is a value as the source reads it exactly: numbers of exact types as
-// text, since a JSON number with a fraction passes through a double there.
-func cell(f *semantic.Field, v any) (any, bool) {
+func separate(out *bytes.Buffer, column int) {
+	if column > 0 {
+		out.WriteByte(',')
+	}
+}
+
+// cell is a value as the source reads it exactly: NULL is nothing between two
+// commas, an empty text is two quotes.
+func cell(v any) (string, bool) {
 	switch v := v.(type) {
-	case nil, bool, string:
-		return v, true
+	case nil:
+		return "", true
+	case bool:
+		return fmt.Sprint(v), true
+	case string:
+		return quotedCell(v), true
 	case json.Number:
-		if f.Type == "double" || f.Type == "float" {
-			return v, true
-		}
 		return v.String(), true
 	}
-	return nil, false
+	return "", false
 }
+
+func quotedCell(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
 
 func entityNames(c *semantic.Catalog) []string {
 	var out []string

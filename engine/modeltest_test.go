@@ -45,6 +45,10 @@ func TestModelTests(t *testing.T) {
 		{"sql", semantic.Test{Rows: two, SQL: "SELECT id, discount FROM orders ORDER BY id", Ordered: true, Expect: [][]any{{n("1"), n("1.25")}, {n("2"), nil}, {n("3"), nil}}}, true, ""},
 		{"entities without rows are empty", semantic.Test{Rows: two, SQL: "SELECT count(*) FROM products", Expect: [][]any{{n("0")}}}, true, ""},
 		{"no rows at all", semantic.Test{Rows: []semantic.TestRows{}, SQL: "SELECT count(*) FROM orders", Expect: [][]any{{n("0")}}}, true, ""},
+		{"a row of nothing is a row", semantic.Test{Rows: []semantic.TestRows{{Entity: "orders", Rows: []map[string]any{{}, {"status": nil}}}}, SQL: "SELECT count(*), count(id) FROM orders", Expect: [][]any{{n("2"), n("0")}}}, true, ""},
+		{"texts arrive as they are", semantic.Test{Rows: []semantic.TestRows{{Entity: "products", Rows: []map[string]any{
+			{"id": n("1"), "name": "a \"b\",\nc", "größe": "", "active": true}, {"id": n("2"), "name": " NULL ", "active": false}}}},
+			SQL: `SELECT name, "größe", active FROM products`, Expect: [][]any{{"a \"b\",\nc", "", true}, {" NULL ", nil, false}}}, true, ""},
 		{"live data", semantic.Test{SQL: "SELECT count(*) > 1000 AS many FROM orders", Columns: []string{"many"}, Expect: [][]any{{true}}}, true, ""},
 		{"as somebody", semantic.Test{Rows: two, As: "greta", SQL: "SELECT id FROM orders", Expect: [][]any{{n("2")}}}, true, ""},
 		{"as nobody", semantic.Test{Rows: two, As: "gretta", SQL: "SELECT id FROM orders"}, false, `"gretta" is none (did you mean "greta"?)`},
