@@ -28,7 +28,9 @@ type Describing struct {
 	Asked   json.RawMessage
 	Search  string // list_metrics, search_tables: words to look for; "" means all
 	Table   string // describe_table
-	Limit   int    // how many; 0 means 50
+	// Dimension asks list_metrics and describe_table for the values of one.
+	Dimension string
+	Limit     int // how many; 0 means 50
 }
 
 // Table is one entity as a subject may use it.

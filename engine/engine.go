@@ -42,6 +42,7 @@ type Request struct {
 	Question *metric.Question // a metric question
 	Asked    json.RawMessage  // the arguments as they came, for the record
 	ShowSQL  bool             // give the SQL over entities with the answer
+	Define   bool             // give the definition of each asked metric with the answer
 
 	ours  bool      // SQL is written by this package: its columns are the model's, and it scans whole entities
 	at    time.Time // the moment of the question; the zero value is the engine's clock
@@ -56,7 +57,15 @@ type Answer struct {
 	// LimitSource says whose row limit was in force: question, policy or server.
 	LimitSource string
 	Warnings    []string
-	SQL         string // over entities, when asked for
+	// Zone is whose days are meant, WeekStart the first day of the weeks, of an answer
+	// that depends on time; "" for others. AsOf says up to when the data come, and
+	// Partial that the last bucket shown goes beyond; nil when it does not.
+	Zone        string
+	WeekStart   string
+	AsOf        []AsOf
+	Partial     *Partial
+	Definitions []metric.Definition // when asked for
+	SQL         string              // over entities, when asked for
 	Explain     *Explanation
 	StageMS     map[string]float64 // milliseconds by stage, for measuring
 }
@@ -88,9 +97,14 @@ var Stages = []string{stageRequest, stageParse, stageResolve, stageDecide, stage
 
 // Answer asks one question. It is safe for any number of goroutines. The error
 // is always a *diag.Error or diag.List; the answer is nil when there is one.
-func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err error) {
+func (e *Engine) Answer(ctx context.Context, req Request) (*Answer, error) {
 	w, release := e.world()
 	defer release()
+	return e.ask(ctx, w, req)
+}
+
+// ask runs the stages in one world.
+func (e *Engine) ask(ctx context.Context, w *world, req Request) (ans *Answer, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.ws.Limits.Time, errTime)
 	defer cancel()
 	q := e.begin(ctx, w, req)
@@ -113,7 +127,11 @@ func (e *Engine) Answer(ctx context.Context, req Request) (ans *Answer, err erro
 		return nil, err
 	}
 	defer release()
-	return q.shape(rows) // 8
+	if ans, err = q.shape(rows); err != nil { // 8
+		return nil, err
+	}
+	q.date(ctx, ans)
+	return ans, q.define(ans)
 }
 
 // prepare runs the stages from parse to prove.

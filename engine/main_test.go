@@ -217,3 +217,11 @@ func write(ans *engine.Answer, err error) string {
 	}
 	return b.String()
 }
+
+// defined asks for the definitions too.
+func (h house) defined(id, question string) (*engine.Answer, error) {
+	h.t.Helper()
+	q, err := metric.Decode([]byte(question))
+	require.NoError(h.t, err)
+	return h.Answer(h.t.Context(), engine.Request{Tool: engine.ToolMetrics, Subject: h.subject(id), Question: &q, Asked: json.RawMessage(question), Define: true})
+}

@@ -61,6 +61,7 @@ type query struct {
 	rewritten *rewrite.Rewritten
 	proved    prove.Proved
 	evidence  *prove.Evidence
+	beside    []string // proved texts that ran beside for the same answer
 }
 
 func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {
@@ -211,6 +212,14 @@ func (q *query) answerColumns(got []prove.Column) []shape.Column {
 		}
 	}
 	return out
+}
+
+// define adds the definitions of the asked metrics where they are wanted.
+func (q *query) define(ans *Answer) (err error) {
+	if q.req.Define && q.plan != nil {
+		ans.Definitions, err = metric.Define(q.view, q.w.catalog, q.w.expressions, q.metricNames())
+	}
+	return err
 }
 
 func (q *query) applied() []Applied {

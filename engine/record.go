@@ -57,7 +57,7 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 			}
 		}
 	}
-	r.FinalSQL = q.proved.Text()
+	r.FinalSQL, r.BesideSQL = q.proved.Text(), append(r.BesideSQL, q.beside...)
 	if ans != nil && ans.Table != nil {
 		r.Rows, r.Bytes, r.Truncated = len(ans.Table.Rows), ans.Table.Bytes, ans.Table.Truncated
 	}
@@ -79,7 +79,7 @@ func emptyRecord(e *Engine, id, tool string, s policy.Subject, asked json.RawMes
 	return audit.Record{
 		ID: id, Time: e.now(), Subject: s, Tool: tool, Question: asked,
 		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{},
-		Sources: []string{}, StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
+		BesideSQL: []string{}, Sources: []string{}, StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
 	}
 }
 

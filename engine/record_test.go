@@ -19,7 +19,7 @@ import (
 
 // recordKeys are the fields that every record has, whatever happened.
 var recordKeys = []string{"id", "time", "subject", "tool", "question", "normalised", "hash", "entities", "functions", "verdict", "reasons", "rules",
-	"policy_revision", "model_revision", "final_sql", "sources", "rows", "bytes", "truncated", "cached", "stage_ms", "outcome", "errors", "raw_error"}
+	"policy_revision", "model_revision", "final_sql", "beside_sql", "sources", "rows", "bytes", "truncated", "cached", "stage_ms", "outcome", "errors", "raw_error"}
 
 func TestEveryRecordIsComplete(t *testing.T) {
 	h := open(t, workspace(t, [3]string{"rego/verify.rego", "", "\ndeny[\"no_products\"] := \"products are not read today\" if {\n\tsome relation in input.relations\n\trelation.entity == \"products\"\n}\n"}))

@@ -58,6 +58,7 @@ type world struct {
 	memo        prove.Memo
 	seen        seen
 	sharing     sharing
+	marks       marks
 
 	rows string // folder of rows that this world wrote for itself; "" when it reads the sources
 

@@ -40,7 +40,8 @@ type Record struct {
 	Rules      []policy.RuleRef   `json:"rules"` // rules applied, rows and columns
 	Policy     string             `json:"policy_revision"`
 	Model      string             `json:"model_revision"`
-	FinalSQL   string             `json:"final_sql"` // "" when nothing was proved
+	FinalSQL   string             `json:"final_sql"`  // "" when nothing was proved
+	BesideSQL  []string           `json:"beside_sql"` // what ran beside it for the same answer: how far the data come
 	Sources    []string           `json:"sources"`
 	Rows       int                `json:"rows"`
 	Bytes      int                `json:"bytes"`

@@ -1,0 +1,104 @@
+package metric
+
+import (
+	"slices"
+	"time"
+
+	"plumbline/semantic"
+)
+
+// Fact is a fact of a plan with the column that dates its rows: what an answer
+// needs to say up to when its data come.
+type Fact struct {
+	Entity *semantic.Entity
+	Column semantic.Name // of the entity's relation: a field or a computed dimension
+	Bucket Bucket        // how the column's values are read; with a grain where Key is set
+	Key    int           // the key of the plan that cuts the column into buckets, -1 for none
+}
+
+// Facts gives the facts of a plan that have a time dimension, each entity once.
+func Facts(p *Plan) []Fact {
+	var out []Fact
+	for _, l := range p.Main().Legs {
+		e := l.Tables[0].Entity
+		d := e.Dimension(e.TimeDimension)
+		if d == nil || slices.ContainsFunc(out, func(f Fact) bool { return f.Entity == e && f.Key >= 0 }) {
+			continue
+		}
+		column, bucket := TimeColumn(e, d, p.Zone)
+		f := Fact{Entity: e, Column: column, Key: -1, Bucket: bucket}
+		for i, op := range l.Keys {
+			if op.Table == l.Tables[0] && op.Column == f.Column && op.Bucket != nil && f.Key < 0 {
+				f.Key, f.Bucket = i, *op.Bucket
+			}
+		}
+		out = slices.DeleteFunc(out, func(o Fact) bool { return o.Entity == e })
+		out = append(out, f)
+	}
+	return out
+}
+
+// TimeColumn gives the column of an entity's relation that a time dimension stands
+// for, and how its values are read and shown in a zone; "" is UTC.
+func TimeColumn(e *semantic.Entity, d *semantic.Dimension, zone string) (semantic.Name, Bucket) {
+	b := Bucket{Type: d.Type, Stored: utc, Shown: zoneOr(zone)}
+	field := e.Field(d.Field)
+	if d.Field == "" || field == nil {
+		return d.Name, b
+	}
+	if d.Type == "timestamp" {
+		b.Stored = zoneOr(field.Zone)
+	}
+	return field.Name, b
+}
+
+// Timed reports that a plan groups by time, or that its question filters by it:
+// that its answer depends on how far the data come.
+func Timed(p *Plan, q *Question) bool {
+	return len(q.Time) > 0 || slices.ContainsFunc(p.Keys, func(k Key) bool { return k.Grain != "" })
+}
+
+// Instant reads a value of the column as answers write it: the instant of a
+// timestamp, the midnight in UTC of a date.
+func (b Bucket) Instant(text string) (time.Time, bool) {
+	switch b.Type {
+	case "date":
+		t, err := time.Parse(dayLayout, text)
+		return t, err == nil
+	case "timestamptz":
+		t, err := time.Parse(time.RFC3339Nano, text)
+		return t, err == nil
+	}
+	t, err := time.ParseInLocation("2006-01-02T15:04:05.999999999", text, location(b.Stored))
+	return t, err == nil
+}
+
+// Local writes a value that Instant has read, as a day or a time of the zone shown.
+func (b Bucket) Local(t time.Time) string {
+	if b.Type == "date" {
+		return t.Format(dayLayout)
+	}
+	return t.In(location(b.Shown)).Format("2006-01-02T15:04:05Z07:00")
+}
+
+// Complete reports whether a bucket, named as answers name it, holds all its rows
+// when the data come up to an instant and it is now: the data go past its end; or
+// they reach its last day, or a part of a day, and it is over. false for a text
+// that is no bucket.
+func (b Bucket) Complete(bucket string, upTo, now time.Time) bool {
+	if length := clockIn[b.Grain]; length > 0 {
+		first, err := time.Parse("2006-01-02T15:04:05", bucket)
+		end := first.Add(length)
+		return err == nil && (!upTo.Before(end) || !upTo.Before(first) && !now.Before(end))
+	}
+	first, err := time.Parse(dayLayout, bucket)
+	if err != nil {
+		return false
+	}
+	day := func(t time.Time) time.Time { y, m, d := t.In(location(b.Shown)).Date(); return date(y, m, d) }
+	end, last := b.Next(first), upTo
+	if b.Type != "date" {
+		last = day(upTo)
+	}
+	return !last.Before(end) || last.Equal(end.AddDate(0, 0, -1)) && !day(now).Before(end)
+}
