@@ -15,14 +15,14 @@ import (
 // Contents tells what a dimension holds, in the rows that the subject sees: its most
 // frequent values, and for times and numbers the first and the last.
 type Contents struct {
-	Dimension string       `json:"dimension"` // table.dimension
-	Type      string       `json:"type"`
+	Dimension string          `json:"dimension"` // table.dimension
+	Type      string          `json:"type"`
 	Values    []ContentsValue `json:"values,omitempty"`
-	More      bool         `json:"more,omitempty"` // there are other values, less frequent
-	Min       any          `json:"min,omitempty"`
-	Max       any          `json:"max,omitempty"`
-	Zone      string       `json:"zone,omitempty"` // that times are written in
-	Masked    string       `json:"masked,omitempty"`
+	More      bool            `json:"more,omitempty"` // there are other values, less frequent
+	Min       any             `json:"min,omitempty"`
+	Max       any             `json:"max,omitempty"`
+	Zone      string          `json:"zone,omitempty"` // that times are written in
+	Masked    string          `json:"masked,omitempty"`
 }
 
 // ContentsValue is one value and how many rows have it.

@@ -209,6 +209,9 @@ func (q *query) answerColumns(got []prove.Column) []shape.Column {
 		if i < len(q.columns) {
 			m := q.columns[i]
 			out[i].Kind, out[i].Grain, out[i].Unit, out[i].Format = m.Kind, m.Grain, m.Unit, m.Format
+			if m.Kind == emit.Metric && !m.Additive {
+				out[i].Additive = new(bool)
+			}
 		}
 	}
 	return out

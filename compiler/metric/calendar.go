@@ -52,6 +52,17 @@ func (s *scope) calendarGrains() []string {
 	return out
 }
 
+// noFilter refuses a filter by a calendar's period, nil for other grains: a day
+// that begins none would match nothing in silence.
+func (s *scope) noFilter(d *semantic.Dimension, grain string) *diag.Error {
+	c, g := s.calendarGrain(d, fold(grain))
+	if c == nil {
+		return nil
+	}
+	return diag.New(diag.UnsupportedAsk, "a filter by %s, a period of calendar %q, is not supported", g.Name, c.Name).
+		WithHint("group by it, or use a time range with the period's first and last day")
+}
+
 // inCalendar places a time dimension in a leg as the calendar's period that its
 // local day lies in.
 func (b *builder) inCalendar(l leg, p place, column semantic.Name, c *semantic.Calendar, g *semantic.CalendarGrain) (Operand, *diag.Error) {

@@ -93,6 +93,9 @@ func (b *builder) compared(l leg, f Filter) (Condition, bool) {
 	if err == nil {
 		op, err = b.operand(l, at, f.Grain)
 	}
+	if err == nil {
+		err = b.noFilter(at.dim, f.Grain)
+	}
 	of := operandType{name: f.Field, time: op.Bucket}
 	if err == nil {
 		of.typ = at.dim.Type
@@ -159,6 +162,11 @@ func (b *builder) onKey(f Filter) (Condition, bool) {
 	of := operandType{name: f.Field, typ: b.frame.Keys[i].Type}
 	if of.typ.Kind() == semantic.KindTime {
 		key := b.frame.Legs[0].Keys[i]
+		if key.Table != nil && key.Table.Day != nil {
+			b.refuse(diag.New(diag.UnsupportedAsk, "a filter by %s, a period of a calendar, is not supported", fold(f.Grain)).
+				WithHint("group by it, or use a time range with the period's first and last day"))
+			return Condition{}, false
+		}
 		if key.Bucket == nil {
 			of.time = &Bucket{Type: of.typ, Stored: utc, Shown: utc}
 		} else {

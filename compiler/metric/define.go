@@ -39,7 +39,7 @@ func Define(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Express
 		}
 		seen[m] = true
 		out = append(out, s.define(m))
-		for _, part := range parts(m) {
+		for _, part := range m.Parts() {
 			add(part)
 		}
 	}
@@ -47,21 +47,6 @@ func Define(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Express
 		add(semantic.Name(n))
 	}
 	return out, s.failure
-}
-
-// parts are the metrics that a metric names.
-func parts(m *semantic.Metric) []semantic.Name {
-	switch m.Kind {
-	case semantic.RatioMetric:
-		return []semantic.Name{m.Numerator, m.Denominator}
-	case semantic.DerivedMetric:
-		return m.Reads
-	case semantic.ConversionMetric:
-		return []semantic.Name{m.Conversion.Base, m.Conversion.Converted}
-	case semantic.CumulativeMetric, semantic.CompareMetric, semantic.ShareMetric, semantic.RankMetric:
-		return []semantic.Name{m.Of}
-	}
-	return nil
 }
 
 func (s *scope) define(m *semantic.Metric) Definition {
@@ -244,14 +229,6 @@ func (s *scope) conversionWords(c *semantic.Conversion) string {
 		out += fmt.Sprintf(", divided by all events of %s", c.Base)
 	}
 	return out
-}
-
-// additive reports that the groups of a metric add up to their total.
-func (s *scope) additive(m *semantic.Metric) bool {
-	if m.Kind != semantic.SimpleMetric {
-		return false
-	}
-	return s.entity(m.Entity).Entity.Measure(m.Measure).Additive()
 }
 
 // Text writes a definition on one line.

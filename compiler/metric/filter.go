@@ -164,9 +164,8 @@ func (b *builder) placeFilter(places []place, field, grain string, make func(str
 	for i, l := range b.legs {
 		p := places[i]
 		op, err := b.operand(l, p, grain)
-		if c, _ := b.calendarGrain(p.dim, fold(grain)); c != nil {
-			err = diag.New(diag.UnsupportedAsk, "a filter by %s, a period of calendar %q, is not supported", fold(grain), c.Name).
-				WithHint("group by it, or use a time range with the period's first and last day")
+		if err == nil {
+			err = b.noFilter(p.dim, grain)
 		}
 		if err != nil {
 			b.refuse(err)

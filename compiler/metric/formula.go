@@ -285,13 +285,13 @@ func (p *planner) compare(m *semantic.Metric, c context) Value {
 }
 
 // additive reports that the groups of a metric add up to their total.
-func (p *planner) additive(m *semantic.Metric) bool {
+func (s *scope) additive(m *semantic.Metric) bool {
 	switch m.Kind {
 	case semantic.SimpleMetric:
-		e := p.entity(m.Entity)
+		e := s.entity(m.Entity)
 		return e.Entity.Measure(m.Measure).Additive()
 	case semantic.DerivedMetric:
-		return linear(m.Expr) && !slices.ContainsFunc(m.Reads, func(n semantic.Name) bool { return !p.additive(p.catalog.Metric(n)) })
+		return linear(m.Expr) && !slices.ContainsFunc(m.Reads, func(n semantic.Name) bool { return !s.additive(s.catalog.Metric(n)) })
 	case semantic.ConversionMetric:
 		return m.Conversion.Give == "count"
 	}
@@ -299,7 +299,9 @@ func (p *planner) additive(m *semantic.Metric) bool {
 }
 
 // linear reports that an expression only adds and subtracts.
-func linear(expr string) bool { return !strings.ContainsAny(expr, "*/(0123456789") }
+func linear(expr string) bool {
+	return !strings.ContainsAny(expr, "*/(0123456789$<>=") && !strings.Contains(strings.ToLower(expr), "case")
+}
 
 // parameter is a parameter's value as a number.
 func (p *planner) parameter(name semantic.Name) Value {

@@ -29,8 +29,8 @@ func (b *builder) whereCondition(l leg, m *semantic.Metric, w semantic.Where) (C
 // tested places a dimension in a leg and makes a test of it.
 func (b *builder) tested(l leg, p place, field, grain string, make func(operandType) (Test, *diag.Error)) (Operand, Test, *diag.Error) {
 	op, err := b.operand(l, p, grain)
-	if c, _ := b.calendarGrain(p.dim, fold(grain)); c != nil {
-		err = diag.New(diag.UnsupportedAsk, "a condition by %s, a period of calendar %q, is not supported", fold(grain), c.Name)
+	if err == nil {
+		err = b.noFilter(p.dim, grain)
 	}
 	if err != nil {
 		return op, nil, err

@@ -28,6 +28,8 @@ type Column struct {
 	Grain  string `json:"grain,omitempty"`
 	Unit   string `json:"unit,omitempty"`
 	Format string `json:"format,omitempty"`
+	// Additive is false for a metric whose groups do not add up to their total; nil for all else.
+	Additive *bool `json:"additive,omitempty"`
 }
 
 // Table is a finished answer's rows. Values are nil, bool, string, json.Number,
