@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
 	"plumbline/policy"
@@ -33,7 +34,7 @@ type Describing struct {
 	Limit     int // how many; 0 means 50
 }
 
-// Table is one entity as a subject may use it.
+// Table is one entity, or one view, as a subject may use it.
 type Table struct {
 	Name          string        `json:"name"`
 	Description   string        `json:"description"`
@@ -44,7 +45,9 @@ type Table struct {
 	Joins         []Join        `json:"joins,omitempty"`
 	Filters       []FilterInfo  `json:"filters,omitempty"`
 	RowRule       bool          `json:"row_rule"` // the subject sees only some rows
-	Source        string        `json:"source"`
+	Source        string        `json:"source,omitempty"`
+	ViewOf        string        `json:"view_of,omitempty"`      // the entity whose rows a view shows
+	SQLMeasures   []string      `json:"sql_measures,omitempty"` // search_tables: what MEASURE() takes
 	Tags          []string      `json:"tags,omitempty"`
 }
 
@@ -60,11 +63,13 @@ type Column struct {
 	Samples     []string `json:"samples,omitempty"`
 }
 
-// MeasureInfo is one measure of a Table, asked for through the metrics that use it.
+// MeasureInfo is one measure of a Table, asked for in SQL, or through the metrics
+// that use it.
 type MeasureInfo struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
-	Metrics     []string `json:"metrics"`
+	SQL         string   `json:"sql"` // in a grouped query over the table
+	Metrics     []string `json:"metrics,omitempty"`
 }
 
 // Join is one relationship to another visible entity.
@@ -158,10 +163,15 @@ func (e *Engine) Tables(ctx context.Context, d Describing) ([]Table, error) {
 				return nil, err
 			}
 			words[t.Name] = append([]string{t.Name, t.Description, t.Grain}, vis.Entity.Synonyms...)
-			for _, c := range t.Columns {
-				words[t.Name] = append(words[t.Name], c.Name, c.Description)
-			}
-			t.Columns, t.Measures, t.Joins, t.Filters = nil, nil, nil, nil
+			words[t.Name] = append(words[t.Name], t.listed()...)
+			all = append(all, t)
+		}
+		views, err := v.viewTables()
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range views {
+			words[t.Name] = append([]string{t.Name, t.Description, t.Grain}, t.listed()...)
 			all = append(all, t)
 		}
 		return rank(all, d, func(t Table) []string { return words[t.Name] }), nil
@@ -176,12 +186,68 @@ func (e *Engine) Table(ctx context.Context, d Describing) (*Table, error) {
 			return nil, err
 		}
 		if vis == nil {
-			return nil, diag.New(diag.ResolveUnknown, "no table %q", d.Table).Suggest(semantic.Nearest(d.Table, v.Names())...).
-				WithHint("search_tables lists what you may see")
+			return v.viewTable(d.Table)
 		}
 		t, err := v.table(vis)
 		return &t, err
 	})
+}
+
+// listed cuts a table to what a list of tables shows, and gives the words of the rest.
+func (t *Table) listed() []string {
+	var words []string
+	for _, c := range t.Columns {
+		words = append(words, c.Name, c.Description)
+	}
+	for _, m := range t.Measures {
+		words = append(words, m.Name, m.Description)
+		t.SQLMeasures = append(t.SQLMeasures, m.Name)
+	}
+	t.Columns, t.Measures, t.Joins, t.Filters = nil, nil, nil, nil
+	return words
+}
+
+// viewTable describes a view; a hidden one is answered as a missing one.
+func (v *view) viewTable(name string) (*Table, error) {
+	list, err := v.viewTables()
+	if err != nil {
+		return nil, err
+	}
+	known := v.Names()
+	for _, t := range list {
+		if semantic.Name(t.Name).Key() == semantic.Name(name).Key() {
+			return &t, nil
+		}
+		known = append(known, t.Name)
+	}
+	return nil, diag.New(diag.ResolveUnknown, "no table %q", name).Suggest(semantic.Nearest(name, known)...).
+		WithHint("search_tables lists what you may see")
+}
+
+// viewTables describes the views that the subject may use.
+func (v *view) viewTables() ([]Table, error) {
+	list, err := measure.Views(measure.Input{View: v, Catalog: v.w.catalog, Options: metric.Options{Expressions: v.w.expressions}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Table, len(list))
+	for i, s := range list {
+		e := v.w.catalog.Entity(s.View.Entity)
+		out[i] = Table{Name: string(s.View.Name), Description: s.View.Description, Grain: e.Grain, ViewOf: string(e.Name),
+			RowRule: v.access[e.Name.Key()].Rows.Truth != policy.Always}
+		for _, c := range s.Columns {
+			out[i].Columns = append(out[i].Columns, Column{Name: string(c.Name), Type: string(c.Dimension.Type), Description: c.Dimension.Description,
+				Use: semantic.Output.String(), Grains: c.Dimension.Grains})
+		}
+		for _, m := range s.Measures {
+			out[i].Measures = append(out[i].Measures, measureInfo(e.Measure(semantic.Name(m))))
+		}
+	}
+	return out, nil
+}
+
+func measureInfo(m *semantic.Measure) MeasureInfo {
+	return MeasureInfo{Name: string(m.Name), Description: m.Description, SQL: "MEASURE(" + resolve.Identifier(string(m.Name)) + ")"}
 }
 
 // describing runs fn under the clock, the policy and the audit of a question.
@@ -259,7 +325,7 @@ func shown(vis *resolve.Visible, n semantic.Name) bool {
 	return ok && class != semantic.Private
 }
 
-// related fills the joins to visible entities and the measures whose metrics are visible.
+// related fills the joins to visible entities and the measures that the subject may ask for.
 func (v *view) related(t *Table, vis *resolve.Visible) error {
 	for _, r := range vis.Entity.Relationships {
 		to, err := v.Entity(r.To)
@@ -283,19 +349,21 @@ func (v *view) related(t *Table, vis *resolve.Visible) error {
 	if err != nil {
 		return err
 	}
+	offered := metric.NewMeasures(v, v.w.catalog, metric.Options{Expressions: v.w.expressions})
 	for _, m := range vis.Entity.Measures {
-		info := MeasureInfo{Name: string(m.Name), Description: m.Description}
+		if !offered.Offers(vis.Entity.Name, m.Name) {
+			continue
+		}
+		info := measureInfo(m)
 		for _, d := range metrics {
 			def := v.w.catalog.Metric(semantic.Name(d.Name))
 			if def.Kind == semantic.SimpleMetric && def.Entity.Key() == vis.Entity.Name.Key() && def.Measure.Key() == m.Name.Key() {
 				info.Metrics = append(info.Metrics, d.Name)
 			}
 		}
-		if len(info.Metrics) > 0 {
-			t.Measures = append(t.Measures, info)
-		}
+		t.Measures = append(t.Measures, info)
 	}
-	return nil
+	return offered.Failed()
 }
 
 // rank keeps what holds every word of the search, those that hold them in the

@@ -272,6 +272,9 @@ func (q *query) warnings(t *shape.Table) []string {
 	if q.plan != nil {
 		out = append(out, q.plan.Warnings...)
 	}
+	if q.written != nil {
+		out = append(out, q.written.Warnings...)
+	}
 	for _, m := range q.masked() {
 		out = append(out, fmt.Sprintf("%s is masked for you", m))
 	}

@@ -262,7 +262,7 @@ func (l *layout) expr(at sqlast.Range, current bool) (*written, []*sqlast.Column
 			l.fail(err)
 			return nil, nil, 0, false
 		}
-		l.refuse(d, at.Start)
+		l.refuse(d, at.Start+offset(string(text), d.Pos))
 		return nil, nil, 0, false
 	}
 	var refs []*sqlast.ColumnRef

@@ -59,8 +59,15 @@ func (p *part) value(i int) string {
 		n := "max(" + column(p.alias, p.column("n", i+1)) + ")"
 		return fmt.Sprintf("(CASE WHEN %s > 0 THEN %s ELSE %d END)", n, m, *fill)
 	}
+	if len(p.aim.where) > 0 && counts[p.leaves[i].Measure.Agg] {
+		return "coalesce(" + m + ", 0)"
+	}
 	return m
 }
+
+// counts are the aggregates that are 0 where a condition of AT leaves no row. A
+// group that has none to begin with stays NULL, as in questions of metrics.
+var counts = map[semantic.Agg]bool{semantic.Count: true, semantic.CountDistinct: true, semantic.ApproxDistinct: true}
 
 // column is one column of the derived table: k for keys and then sets, m for
 // measures, n for the rows behind those that have a fill.

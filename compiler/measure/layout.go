@@ -5,7 +5,6 @@ import (
 
 	"plumbline/compiler/emit"
 	"plumbline/compiler/metric"
-	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
@@ -77,11 +76,11 @@ func (l *layout) inPlace(c *call, m *semantic.Measure) (string, bool) {
 	}
 	leaf := l.measures.Leaf(c.of.entity.Name, m.Name, c.of.alias)
 	filters := l.measures.Filters(leaf.Leg.Tables[0], l.filteredBy(c.of, l.level.clauses.Where))
-	if !l.open(c.of, leaf, filters) || m.By != "" || len(m.Order) > 0 {
-		return "", false
+	if !l.open(c.of, leaf, filters) || m.Agg == semantic.Custom && len(filters) > 0 {
+		return "", false // a custom aggregate may hold one that takes no filter
 	}
 	leaf.Filters = append(leaf.Filters, filters...)
-	text := emit.Aggregate(leaf, l.level.grouped)
+	text := emit.Aggregate(leaf, l.level.grouped && len(l.level.node.GroupSets) < 2)
 	switch {
 	case len(filters) == 0 && m.Fill == nil:
 		return text, true
@@ -97,13 +96,13 @@ func (l *layout) open(s *source, leaf *metric.Leaf, filters []metric.Expr) bool 
 	if err != nil || vis == nil {
 		return false
 	}
-	exprs := append(slices.Clone(leaf.Filters), filters...)
-	if leaf.Arg != nil {
-		exprs = append(exprs, *leaf.Arg)
+	read := leaf.Reads()
+	for _, x := range append(slices.Clone(leaf.Filters), filters...) {
+		for _, p := range x.Columns {
+			read = append(read, p.Column)
+		}
 	}
-	return !slices.ContainsFunc(exprs, func(x metric.Expr) bool {
-		return slices.ContainsFunc(x.Columns, func(p resolve.Place) bool { return vis.Fields[p.Column.Key()] == semantic.Private })
-	})
+	return !slices.ContainsFunc(read, func(n semantic.Name) bool { return vis.Fields[n.Key()] == semantic.Private })
 }
 
 // filteredBy tells which fields of a source the caller's text in some ranges reads.

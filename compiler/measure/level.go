@@ -24,6 +24,7 @@ type call struct {
 	name      string
 	with      []modifier // nil without AT
 	lifted    bool       // AT stood behind it
+	lone      bool       // it is a whole select item, without AT and alias
 	of        *source    // whose measure it is
 }
 
@@ -91,7 +92,12 @@ func (f *finder) query(q sqlast.Query) {
 	lv := &level{node: s, grouped: len(s.Groups) > 0 || len(s.GroupSets) > 0 || s.Aggregates == "FORCE_AGGREGATES"}
 	f.levels = append(f.levels, lv)
 	for _, e := range s.Select {
+		known := len(lv.calls)
 		f.in(lv, e)
+		if _, ok := isCall(e); ok && len(lv.calls) > known {
+			c := lv.calls[known]
+			c.lone = !c.lifted && sqlast.Meta(e).Alias == ""
+		}
 	}
 	f.without(s.From, perRow, "MEASURE is over groups of rows, and a FROM clause has none")
 	f.without(s.Where, "filter groups in HAVING; "+perRow, "MEASURE is over groups of rows, and WHERE sees single rows")

@@ -29,7 +29,7 @@ func Write(ctx context.Context, text string, in Input) (*Text, error) {
 		return nil, nil
 	}
 	w := &rewrite{ctx: ctx, in: in, asked: text, measures: metric.NewMeasures(in.View, in.Catalog, in.Options)}
-	w.views = &views{View: in.View, catalog: in.Catalog, measures: w.measures, made: map[string]*view{}}
+	w.views = newViews(in, w.measures)
 	if err := w.read(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ type rewrite struct {
 	ctx      context.Context
 	in       Input
 	asked    string
-	plain    string // the asked text, with count(*) in place of calls and spaces in place of AT
+	plain    string // the asked text, with an aggregate in place of calls and spaces in place of AT
 	bound    *resolve.Bound
 	columns  map[sqlast.Offset]resolve.Use
 	measures *metric.Measures
@@ -82,7 +82,7 @@ func (w *rewrite) fail(err error) {
 }
 
 // read parses the text twice: as it is but for AT, to find the calls, and with
-// count(*) in their places, to bind all other names.
+// another aggregate in their places, to bind all other names.
 func (w *rewrite) read() error {
 	up, err := lift(w.asked)
 	if err != nil {
@@ -121,7 +121,8 @@ func (w *rewrite) read() error {
 	return nil
 }
 
-// placeheld puts count(*) in the place of each call, byte for byte.
+// placeheld puts an aggregate in the place of each call, byte for byte. A lone call
+// has its measure's name, so that other clauses may name it.
 func placeheld(text string, levels []*level) string {
 	out := []byte(text)
 	for _, lv := range levels {
@@ -131,10 +132,20 @@ func placeheld(text string, levels []*level) string {
 					out[i] = ' '
 				}
 			}
-			copy(out[c.at:], "count(*)")
+			copy(out[c.at:], "max(1)")
+			if c.lone {
+				copy(out[c.at:], "max(1)AS "+nameIn(text[c.at:c.end]))
+			}
 		}
 	}
 	return string(out)
+}
+
+// nameIn gives the name in a call as it stands there, quoted perhaps.
+func nameIn(call string) string {
+	toks := sqlast.Tokens(call)
+	name := toks[len(toks)-2]
+	return call[name.Start:name.End]
 }
 
 // freshPrefix gives a word that occurs nowhere in a text.
@@ -264,27 +275,22 @@ func (w *rewrite) label(lv *level) {
 	}
 	for i, e := range lv.node.Select {
 		item := lv.clauses.Items[i]
-		if sqlast.Meta(e).Alias != "" {
-			continue
-		}
-		var lone *call
-		end := item.End
-		held := false
+		end, held, name := item.End, false, ""
 		for _, c := range lv.calls {
-			if item.Start <= c.at && c.at < item.End {
-				held = true
-				end = max(end, c.last(w.asked))
-				if c.at == item.Start && c.end >= item.End {
-					lone = c
-				}
+			if c.at < item.Start || item.End <= c.at {
+				continue
 			}
+			end, held = max(end, c.last(w.asked)), true
+			if c.lone && !w.taken(lv, i, c.name) {
+				name = string(c.of.entity.Measure(semantic.Name(c.name)).Name)
+			}
+			held = c.lone || sqlast.Meta(e).Alias == ""
 		}
 		if !held {
 			continue
 		}
-		name := squeezed(w.asked[item.Start:end])
-		if lone != nil && !lone.lifted && !w.taken(lv, i, lone.name) {
-			name = string(lone.of.entity.Measure(semantic.Name(lone.name)).Name)
+		if name == "" {
+			name = squeezed(w.asked[item.Start:end])
 		}
 		w.edits = append(w.edits, edit{end, end, func(out *writer) { out.put(item.Start, " AS "+semantic.Quote(name)) }})
 	}
@@ -345,6 +351,6 @@ func (w *rewrite) write() *Text {
 	out := &writer{asked: w.asked, edits: w.edits}
 	out.all()
 	t := out.text()
-	t.Applied = w.measures.Applied()
+	t.Applied, t.Warnings = w.measures.Applied(), w.measures.Warnings()
 	return t
 }

@@ -15,6 +15,8 @@ type Text struct {
 	SQL     string
 	Model   []resolve.Span         // ranges that the model wrote
 	Applied []metric.AppliedFilter // the model's own filters on what was measured
+	// Warnings are what a reader of the answer would not expect.
+	Warnings []string
 
 	asked  string
 	pieces []piece
@@ -51,11 +53,16 @@ func (t *Text) moved(e *diag.Error) *diag.Error {
 	if e.Pos.File != "" || e.Pos.Line == 0 {
 		return e
 	}
+	return e.At(diag.PosAt("", t.asked, t.place(offset(t.SQL, e.Pos))))
+}
+
+// offset is the byte of a text that a place means, 0 for no place.
+func offset(text string, p diag.Pos) int {
 	at := 0
-	for range e.Pos.Line - 1 {
-		at += strings.IndexByte(t.SQL[at:], '\n') + 1
+	for range p.Line - 1 {
+		at += strings.IndexByte(text[at:], '\n') + 1
 	}
-	return e.At(diag.PosAt("", t.asked, t.place(at+max(e.Pos.Col-1, 0))))
+	return min(at+max(p.Col-1, 0), len(text))
 }
 
 // place gives the byte of the asked text that a byte of the written one comes from.

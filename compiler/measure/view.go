@@ -151,3 +151,43 @@ func (w *rewrite) replaceViews() {
 		}})
 	}
 }
+
+// Shown is a view as one subject may use it, for descriptions.
+type Shown struct {
+	View     *semantic.View
+	Columns  []ShownColumn
+	Measures []string
+}
+
+// ShownColumn is one column of a view, and the dimension behind it.
+type ShownColumn struct {
+	Name      semantic.Name
+	Dimension *semantic.Dimension
+}
+
+// Views lists the views that a subject may use.
+func Views(in Input) ([]Shown, error) {
+	v := newViews(in, metric.NewMeasures(in.View, in.Catalog, in.Options))
+	var out []Shown
+	for _, d := range in.Catalog.Views {
+		made := v.view(d.Name)
+		if made == nil {
+			continue
+		}
+		s := Shown{View: d}
+		for _, c := range made.columns {
+			s.Columns = append(s.Columns, ShownColumn{c.name, c.at.Dimension})
+		}
+		for _, m := range v.measures.Names(made.entity.Name) {
+			if made.has(semantic.Name(m)) {
+				s.Measures = append(s.Measures, m)
+			}
+		}
+		out = append(out, s)
+	}
+	return out, v.measures.Failed()
+}
+
+func newViews(in Input, m *metric.Measures) *views {
+	return &views{View: in.View, catalog: in.Catalog, measures: m, made: map[string]*view{}}
+}

@@ -15,8 +15,16 @@ func NewMeasures(view resolve.View, catalog *semantic.Catalog, opts Options) *Me
 	return &Measures{&planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{}}}
 }
 
-// Failed gives the failure of the view, if there was one.
-func (m *Measures) Failed() error { return m.failure }
+// Failed gives what went wrong on the way, if anything did.
+func (m *Measures) Failed() error {
+	if m.failure != nil {
+		return m.failure
+	}
+	return m.errs.Err()
+}
+
+// Warnings are what a reader of the answer would not expect.
+func (m *Measures) Warnings() []string { return m.plan.Warnings }
 
 // Offers reports that the subject may ask for a measure of an entity.
 func (m *Measures) Offers(entity, measure semantic.Name) bool {

@@ -45,6 +45,9 @@ func (l *labeller) list(exprs []sqlast.Expr) string {
 
 var plainIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// Identifier is a name as SQL takes it: quoted where it must be.
+func Identifier(name string) string { return identifier(name) }
+
 // identifier quotes a name where DuckDB does: keywords of every category too.
 func identifier(name string) string {
 	if plainIdentifier.MatchString(name) && !keywords[strings.ToLower(name)] {
