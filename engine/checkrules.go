@@ -47,7 +47,7 @@ func partners(c *semantic.Catalog, e *semantic.Entity, r *semantic.Relationship)
 		return nil // it documents a to-one relationship of the other side
 	case semantic.OneToOne:
 		out = append(out, warning(broken(r.Pos, repeated(e, froms(r)), func(n int64) (string, string) {
-			return fmt.Sprintf("relationship %q of %q is declared one to one, but %d partners have more than one row", r.Name, e.Name, n),
+			return fmt.Sprintf("relationship %q of %q is declared one to one, but %s more than one row", r.Name, e.Name, some(n, "partner has", "partners have")),
 				"declare it many to one, or correct the data"
 		})))
 	}
@@ -58,7 +58,7 @@ func partners(c *semantic.Catalog, e *semantic.Entity, r *semantic.Relationship)
 	if r.AsOf != nil {
 		keyed := append(tos(r), r.AsOf.Time)
 		out = append(out, broken(r.Pos, repeated(to, keyed), func(n int64) (string, string) {
-			return fmt.Sprintf("relationship %q of %q takes the last row of %q at a time, but %d times have more than one row of a key", r.Name, e.Name, r.To, n),
+			return fmt.Sprintf("relationship %q of %q takes the last row of %q at a time, but %s more than one row of a key", r.Name, e.Name, r.To, some(n, "time has", "times have")),
 				"which of them is taken would be chance: correct the data"
 		}))
 	}
@@ -119,11 +119,11 @@ func versions(to *semantic.Entity, r *semantic.Relationship) []promise {
 		from, until, quoteAll("", tos(r)), quote(to.Name), known("", append(tos(r), r.Valid.From)))
 	return []promise{
 		broken(r.Pos, overlap, func(n int64) (string, string) {
-			return fmt.Sprintf("relationship %q takes the version of %q that is valid at a time, but %d versions end after the next one of their key begins", r.Name, to.Name, n),
+			return fmt.Sprintf("relationship %q takes the version of %q that is valid at a time, but %s after the next one of the key begins", r.Name, to.Name, some(n, "version ends", "versions end")),
 				"a row in between would have two partners and count twice: correct the intervals; an end is the first moment that is no longer part"
 		}),
 		broken(r.Pos, fmt.Sprintf("SELECT count(*) AS n FROM %s WHERE %s < %s", quote(to.Name), until, from), func(n int64) (string, string) {
-			return fmt.Sprintf("relationship %q takes the version of %q that is valid at a time, but %d versions end before they begin", r.Name, to.Name, n),
+			return fmt.Sprintf("relationship %q takes the version of %q that is valid at a time, but %s before it begins", r.Name, to.Name, some(n, "version ends", "versions each end")),
 				"no row ever meets them: correct the intervals"
 		}),
 	}
@@ -142,11 +142,11 @@ func bridge(c *semantic.Catalog, e *semantic.Entity, r *semantic.Relationship) [
 		quote(b.Name), known("", near), quoteAll("", near), weight)
 	return []promise{
 		warning(broken(r.Pos, sums, func(n int64) (string, string) {
-			return fmt.Sprintf("the weights of %q by %q do not add up to 1 for %d rows of %q", b.Name, r.Name, n, e.Name),
+			return fmt.Sprintf("the weights of %q by %q do not add up to 1 for %s of %q", b.Name, r.Name, some(n, "row", "rows"), e.Name),
 				"groups would not add up to the total: correct the weights"
 		})),
 		broken(r.Pos, repeated(b, append(near, far...)), func(n int64) (string, string) {
-			return fmt.Sprintf("a pair stands in the bridge %q once, but %d pairs stand there several times, with a weight each", b.Name, n),
+			return fmt.Sprintf("a pair stands in the bridge %q once, but %s there several times, with a weight each", b.Name, some(n, "pair stands", "pairs stand")),
 				"which weight holds is not said: correct the data"
 		}),
 	}
@@ -162,7 +162,7 @@ func levels(e *semantic.Entity, h *semantic.Hierarchy) []promise {
 		}
 		ask := fmt.Sprintf("SELECT count(*) AS n FROM (SELECT 1 AS one FROM %[1]s WHERE %[2]s IS NOT NULL GROUP BY %[2]s HAVING count(DISTINCT %[3]s) > 1) AS k", quote(e.Name), below, above)
 		out = append(out, warning(broken(h.Pos, ask, func(n int64) (string, string) {
-			return fmt.Sprintf("in the hierarchy %q of %q, %d values of %q lie in more than one value of %q", h.Name, e.Name, n, h.Levels[i], h.Levels[i-1]),
+			return fmt.Sprintf("in the hierarchy %q of %q, a value of %q lies in one value of %q, but %s in several", h.Name, e.Name, h.Levels[i], h.Levels[i-1], some(n, "lies", "lie")),
 				"drilling down splits them: correct the data, or group by both levels"
 		})))
 	}
@@ -233,11 +233,11 @@ func days(c *semantic.Catalog, cal *semantic.Calendar) []promise {
 	date := quote(cal.Date)
 	counts := []string{"count(*) - count(" + date + ")", "count(" + date + ") - count(DISTINCT " + date + ")",
 		"date_diff('day', min(" + date + "), max(" + date + ")) + 1 - count(DISTINCT " + date + ")"}
-	says := []string{"rows have no date", "rows repeat the date of another", "days between its first and its last have no row"}
+	says := [][2]string{{"row has no date", "rows have no date"}, {"row repeats the date of another", "rows repeat the date of others"}, {"day between its first and its last has no row", "days between its first and its last have no row"}}
 	for _, g := range cal.Grains {
 		start := quote(g.Start)
 		counts = append(counts, fmt.Sprintf("count(CASE WHEN %[1]s IS NULL OR %[1]s > %[2]s THEN 1 END)", start, date))
-		says = append(says, fmt.Sprintf("days have no %s, or one that begins after them", g.Name))
+		says = append(says, [2]string{fmt.Sprintf("day has no %s, or one that begins later", g.Name), fmt.Sprintf("days have no %s, or one that begins later", g.Name)})
 	}
 	for i := range counts {
 		counts[i] += fmt.Sprintf(` AS "n%d"`, i)
@@ -246,7 +246,7 @@ func days(c *semantic.Catalog, cal *semantic.Calendar) []promise {
 		var out diag.List
 		for i, say := range says {
 			if n[i] != 0 {
-				out = append(out, diag.New(diag.ModelData, "calendar %q has one row for each day, but %d %s", cal.Name, n[i], say).
+				out = append(out, diag.New(diag.ModelData, "calendar %q has one row for each day, but %s", cal.Name, some(n[i], say[0], say[1])).
 					At(cal.Pos).WithHint("rows of such days would count twice or under NULL: correct %q", e.Name))
 			}
 		}
@@ -287,4 +287,12 @@ func tos(r *semantic.Relationship) []semantic.Name {
 		out = append(out, p.To)
 	}
 	return out
+}
+
+// some counts: 1 row, 2 rows.
+func some(n int64, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

@@ -19,7 +19,7 @@ import (
 // Compared is a metric whose values are compared between two revisions of the models.
 type Compared struct {
 	Old, New semantic.Name   // its name in each
-	First    []semantic.Name // names of dimensions, roles and entities by which it is compared before others
+	First    []semantic.Name // names of dimensions by which it is compared before others
 }
 
 // Values is what one question about a metric gave in both revisions.
@@ -140,7 +140,7 @@ func (c *comparison) dimensions(ctx context.Context, m Compared, old, now Metric
 			}
 		}
 		switch {
-		case reaches(m.First, d.Name):
+		case named(m.First, d.Name):
 			first = append(first, ref)
 		case d.Type == "varchar" || d.Type == "boolean":
 			others = append(others, ref)
@@ -163,11 +163,10 @@ func (c *comparison) dimensions(ctx context.Context, m Compared, old, now Metric
 	return first, nil
 }
 
-// reaches reports that a word of a dimension's spelling is one of the names.
-func reaches(names []semantic.Name, spelling string) bool {
-	return slices.ContainsFunc(strings.Split(spelling, "."), func(word string) bool {
-		return slices.ContainsFunc(names, func(n semantic.Name) bool { return n.Key() == semantic.Name(word).Key() })
-	})
+// named reports that a dimension's spelling ends in one of the names.
+func named(names []semantic.Name, spelling string) bool {
+	last := semantic.Name(spelling[strings.LastIndexByte(spelling, '.')+1:])
+	return slices.ContainsFunc(names, func(n semantic.Name) bool { return n.Key() == last.Key() })
 }
 
 // comparison asks two engines the same.

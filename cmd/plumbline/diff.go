@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"path/filepath"
-	"slices"
 
 	"plumbline/engine"
 	"plumbline/semantic"
@@ -106,18 +105,12 @@ func (c diffCmd) compare(e *env, older, newer *revision) (*difference, error) {
 func toCompare(r changes.Report) []engine.Compared {
 	var out []engine.Compared
 	for _, m := range r.Metrics {
-		c := engine.Compared{Old: m.Name, New: m.Name}
-		switch m.What {
-		case changes.Added, changes.Removed:
+		c := engine.Compared{Old: m.Name, New: m.Name, First: m.Dimensions}
+		if m.What == changes.Added || m.What == changes.Removed {
 			continue
-		case changes.Renamed:
-			c.Old = m.From
 		}
-		for _, ref := range slices.Concat(m.Because, m.By) {
-			switch ref.Kind {
-			case "dimension", "relationship", "entity":
-				c.First = append(c.First, semantic.Name(ref.Name))
-			}
+		if m.From != "" {
+			c.Old = m.From
 		}
 		out = append(out, c)
 	}

@@ -51,13 +51,17 @@ func (d *difference) headline() string {
 
 // says puts what became of a metric into words.
 func says(m changes.Metric) string {
-	switch m.What {
-	case changes.Renamed:
+	text := string(m.What)
+	switch {
+	case m.What == changes.Grouped:
+		text = "some groups changed"
+	case m.What == changes.Renamed:
 		return "renamed from " + string(m.From)
-	case changes.Grouped:
-		return "some groups changed"
 	}
-	return string(m.What)
+	if m.From != "" {
+		text += ", renamed from " + string(m.From)
+	}
+	return text
 }
 
 // told puts into words the differences of values; questions that gave the same are counted together.

@@ -54,9 +54,12 @@ const (
 type Metric struct {
 	Name    semantic.Name
 	What    What
-	From    semantic.Name // renamed: the name before
+	From    semantic.Name // the name before, where it was another
 	Because []Ref         // changed: the nouns, itself among them, whose meaning changed
 	By      []Ref         // changed and regroups: the nouns that change its groups
+	// Dimensions are those whose values, or the way to them, changed; in the order of
+	// the catalogs, each name once.
+	Dimensions []semantic.Name
 }
 
 // Report is all that differs, in the order of the newer catalog, then of the older.
@@ -137,7 +140,7 @@ func metrics(before, after *graph, changed map[Ref]bool) []Metric {
 			out = append(out, Metric{Name: m.Name, What: Added})
 			continue
 		}
-		if x := reachedBy(before, after, m.Name, changed); x.What != Same {
+		if x := reachedBy(before, after, m.Name, m.Name, changed); x.What != Same {
 			out = append(out, x)
 		}
 	}
@@ -146,7 +149,11 @@ func metrics(before, after *graph, changed map[Ref]bool) []Metric {
 			continue
 		}
 		if at := renamed(before, after, m, out); at >= 0 {
-			out[at] = Metric{Name: out[at].Name, What: Renamed, From: m.Name}
+			x := reachedBy(before, after, m.Name, out[at].Name, changed)
+			if x.From = m.Name; x.What == Same {
+				x.What = Renamed
+			}
+			out[at] = x
 		} else {
 			out = append(out, Metric{Name: m.Name, What: Removed})
 		}
@@ -159,20 +166,24 @@ func metrics(before, after *graph, changed map[Ref]bool) []Metric {
 func renamed(before, after *graph, gone *semantic.Metric, list []Metric) int {
 	ref := Ref{Kind: "metric", Name: gone.Name.Key()}
 	return slices.IndexFunc(list, func(m Metric) bool {
-		return m.What == Added && len(edits(meaning, before.nouns[ref], after.nouns[Ref{Kind: "metric", Name: m.Name.Key()}])) == 0
+		return m.What == Added && m.From == "" && len(edits(meaning, before.nouns[ref], after.nouns[Ref{Kind: "metric", Name: m.Name.Key()}])) == 0
 	})
 }
 
 // reachedBy holds a metric's dependencies, in both catalogs, against the changed nouns.
-func reachedBy(before, after *graph, name semantic.Name, changed map[Ref]bool) Metric {
-	ref := Ref{Kind: "metric", Name: name.Key()}
+// A metric under another name is not changed by its name.
+func reachedBy(before, after *graph, old, name semantic.Name, changed map[Ref]bool) Metric {
 	out := Metric{Name: name, What: Same}
 	own, groups := map[Ref]bool{}, map[Ref]bool{}
-	for _, g := range []*graph{before, after} {
-		for r := range g.closure(ref) {
-			own[r] = true
+	for _, x := range []struct {
+		*graph
+		name semantic.Name
+	}{{before, old}, {after, name}} {
+		self := Ref{Kind: "metric", Name: x.name.Key()}
+		for r := range x.closure(self) {
+			own[r] = r != self || old == name
 		}
-		for r := range g.closure(g.grouping(name)...) {
+		for r := range x.closure(x.grouping(x.name)...) {
 			groups[r] = true
 		}
 	}
@@ -188,7 +199,36 @@ func reachedBy(before, after *graph, name semantic.Name, changed map[Ref]bool) M
 	if out.What == Same && len(out.By) > 0 {
 		out.What = Grouped
 	}
+	after.regrouped(name, &out, changed)
+	before.regrouped(old, &out, changed)
 	return out
+}
+
+// regrouped finds the dimensions of a metric that changed nouns reach.
+func (g *graph) regrouped(name semantic.Name, m *Metric, changed map[Ref]bool) {
+	for _, fact := range g.facts(g.catalog.Metric(name)) {
+		edges := g.edges(fact)
+		for _, e := range reached(fact, edges) {
+			way := g.touched(changed, append(roads(e, edges), Ref{Kind: "entity", Name: e.Name.Key()})...)
+			for _, d := range e.Dimensions {
+				if way && e != fact || g.touched(changed, Ref{"dimension", e.Name.Key(), d.Name.Key()}) {
+					if !slices.ContainsFunc(m.Dimensions, func(n semantic.Name) bool { return n.Key() == d.Name.Key() }) {
+						m.Dimensions = append(m.Dimensions, d.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// touched reports that some noun, or what it depends on, changed.
+func (g *graph) touched(changed map[Ref]bool, from ...Ref) bool {
+	for r := range g.closure(from...) {
+		if changed[r] {
+			return true
+		}
+	}
+	return false
 }
 
 // grouping are the nouns that say by what a metric may be grouped.

@@ -60,6 +60,9 @@ func show(r changes.Report) string {
 		if len(m.By) > 0 {
 			key += fmt.Sprintf(" by %s", m.By)
 		}
+		if len(m.Dimensions) > 0 && len(m.By) > 0 {
+			key += fmt.Sprintf(" at %s", m.Dimensions)
+		}
 		if by[key] == nil {
 			order = append(order, key)
 		}
@@ -99,24 +102,24 @@ func TestBetween(t *testing.T) {
 			"changed measure orders.revenue; fill: 0 -> \nrevenue revenue_per_ticket paid_share net: changed because [measure orders.revenue]\n"},
 		{"a field that a filter's text reads", func(c *semantic.Catalog) { c.Entity("orders").Field("status").Column = "state" },
 			"changed field orders.status; column: status -> state\n" +
-				"revenue order_count avg_order buyers units item_revenue revenue_per_ticket running part place conversion eu_units: regroups by [field orders.status]\n" +
+				"revenue order_count avg_order buyers units item_revenue revenue_per_ticket running part place conversion eu_units: regroups by [field orders.status] at [status]\n" +
 				"paid_revenue paid_share net: changed because [field orders.status]\n"},
 		{"a filter that is new", func(c *semantic.Catalog) {
 			c.Entity("support_tickets").Filters = append(c.Entity("support_tickets").Filters, &semantic.Filter{Name: "real", Kind: semantic.FixedFilter, Expr: "priority IS NOT NULL"})
 		}, "added filter support_tickets.real\nticket_count revenue_per_ticket growth conversion: changed because [filter support_tickets.real]\n"},
 		{"a relationship", func(c *semantic.Catalog) { c.Entity("order_items").Relationship("products").Complete = true },
 			"changed relationship order_items.products; complete: false -> true\n" +
-				"units item_revenue running part eu_units: regroups by [relationship order_items.products]\n" +
+				"units item_revenue running part eu_units: regroups by [relationship order_items.products] at [category label]\n" +
 				"place: changed because [relationship order_items.products]\n"},
 		{"a dimension two joins away", func(c *semantic.Catalog) {
 			c.Entity("customers").Dimension("big_region").Expr = "CASE WHEN region IN ('eu') THEN 'big' ELSE 'small' END"
 		}, "changed dimension customers.big_region; expr: CASE WHEN region IN ('eu', 'us') THEN 'big' ELSE 'small' END -> CASE WHEN region IN ('eu') THEN 'big' ELSE 'small' END\n" +
-			"revenue order_count paid_revenue avg_order buyers customer_count avg_risk units item_revenue ticket_count revenue_per_ticket paid_share net running growth part place conversion: regroups by [dimension customers.big_region]\n" +
+			"revenue order_count paid_revenue avg_order buyers customer_count avg_risk units item_revenue ticket_count revenue_per_ticket paid_share net running growth part place conversion: regroups by [dimension customers.big_region] at [big_region]\n" +
 			"eu_units: changed because [dimension customers.big_region]\n"},
 		{"a filter of the entity that a condition leads to", func(c *semantic.Catalog) {
 			c.Entity("customers").Filters = []*semantic.Filter{{Name: "real", Kind: semantic.FixedFilter, Expr: "name IS NOT NULL"}}
 		}, "added filter customers.real\n" +
-			"revenue order_count paid_revenue avg_order buyers units item_revenue ticket_count revenue_per_ticket paid_share net running growth place conversion: regroups by [filter customers.real]\n" +
+			"revenue order_count paid_revenue avg_order buyers units item_revenue ticket_count revenue_per_ticket paid_share net running growth place conversion: regroups by [filter customers.real] at [name region plan signed_up big_region]\n" +
 			"customer_count avg_risk part eu_units: changed because [filter customers.real]\n"},
 		{"a parameter", func(c *semantic.Catalog) { c.Parameters[0].Default = "10" },
 			"changed parameter floor; default: 0 -> 10\nnet: changed because [parameter floor]\n"},
@@ -133,14 +136,19 @@ func TestBetween(t *testing.T) {
 				"eu_units: changed because [metric eu_units]\n"},
 		{"an event's key", func(c *semantic.Catalog) { c.Entity("support_tickets").Field("customer_id").Type = "varchar" },
 			"changed field support_tickets.customer_id; type: bigint -> varchar\n" +
-				"ticket_count revenue_per_ticket growth: regroups by [field support_tickets.customer_id]\n" +
+				"ticket_count revenue_per_ticket growth: regroups by [field support_tickets.customer_id] at [name region plan signed_up big_region]\n" +
 				"conversion: changed because [field support_tickets.customer_id]\n"},
 		{"a source", func(c *semantic.Catalog) { c.Entity("products").Source.Path = "p.csv" },
 			"changed entity products; source.path:  -> p.csv\n" +
-				"units item_revenue running part eu_units: regroups by [entity products]\n" +
+				"units item_revenue running part eu_units: regroups by [entity products] at [category label]\n" +
 				"place: changed because [entity products]\n"},
 		{"another name", func(c *semantic.Catalog) { c.Metric("paid_share").Name = "paid_part" },
 			"added metric paid_part\nremoved metric paid_share\npaid_part: renamed from paid_share\n"},
+		{"another name, of a changed measure", func(c *semantic.Catalog) {
+			c.Metric("paid_share").Name = "paid_part"
+			c.Entity("orders").Measure("paid_revenue").Filter = ""
+		}, "changed measure orders.paid_revenue; filter: status = 'paid' -> \nadded metric paid_part\nremoved metric paid_share\n" +
+			"paid_revenue net: changed because [measure orders.paid_revenue]\npaid_part: changed from paid_share because [measure orders.paid_revenue]\n"},
 		{"another name and meaning", func(c *semantic.Catalog) {
 			c.Metric("paid_share").Denominator = "order_count"
 			c.Metric("paid_share").Name = "paid_part"
