@@ -92,17 +92,37 @@ func (w *writer) grid(all []int) {
 	if len(rest) > 0 {
 		w.put("(SELECT DISTINCT ", strings.Join(rest, ", "), ` FROM "edges") AS "o" CROSS JOIN `)
 	}
-	low := `min("e".` + time + `)`
-	if s.From != "" {
-		low = "greatest(" + low + ", " + s.From + ")"
-	}
 	w.put("(SELECT ")
-	w.buckets(s.Grain)
-	w.put(` FROM (SELECT `,
-		low, ` AS "lo", max("e".`, time, `) AS "hi" FROM "edges" AS "e") AS "c") AS "s"`)
+	w.buckets(s.Bucket.Grain)
+	w.put(" FROM (SELECT ")
+	w.span(time)
+	w.put(`) AS "c") AS "s"`)
 	w.put("\nUNION ALL\nSELECT ")
 	w.separated(len(all), ", ", func(i int) { w.put(`"e".`, alias("k", all[i]+1)) })
 	w.put(` FROM "edges" AS "e" WHERE "e".`, time, " IS NULL")
+}
+
+// span prints the first and the last bucket of the answer, lo and hi: those of the
+// data, as far as the question's ranges leave them.
+func (w *writer) span(time string) {
+	s := w.plan.Spine
+	low, high, from := `min("e".`+time+`)`, `max("e".`+time+`)`, `"edges" AS "e"`
+	if s.Extent != nil {
+		from = semantic.Quote(frameName(s.Extent)) + ` AS "e"`
+		low, high = bucket(s.Bucket, `min("e"."k1")`), bucket(s.Bucket, w.lastDayShown())
+	}
+	if s.From != "" {
+		low = "greatest(" + low + ", " + s.From + ")"
+	}
+	w.put(low, ` AS "lo", `, high, ` AS "hi" FROM `, from)
+}
+
+// lastDayShown is the last day of the extent that the ranges leave.
+func (w *writer) lastDayShown() string {
+	if to := w.plan.Spine.To; to != "" {
+		return `least(max("e"."k1"), ` + to + `)`
+	}
+	return `max("e"."k1")`
 }
 
 // result prints the rows of the answer with their metrics.

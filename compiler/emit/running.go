@@ -57,15 +57,18 @@ func length(p semantic.Period) string {
 	return strconv.Itoa(n) + " " + unit
 }
 
-// series prints the buckets from the first to the last of the frame, and on to the
-// last row of the answer.
+// series prints the buckets from the first of the frame to the last of the answer.
 func (w *writer) series(s *metric.Source) {
 	k := alias("k", s.Time+1)
+	last := `SELECT max("e".` + k + `) FROM ` + semantic.Quote(frameName(w.plan.Main())) + ` AS "e"`
+	if f := w.plan.Spine.Extent; f != nil {
+		fine := w.plan.Spine.Bucket
+		fine.Grain = s.Run.Grain
+		last = "SELECT " + bucket(fine, w.lastDayShown()) + " FROM " + semantic.Quote(frameName(f)) + ` AS "e"`
+	}
 	w.put("SELECT ")
 	w.buckets(s.Run.Grain)
-	w.put("\n",
-		`FROM (SELECT min("f".`, k, `) AS "lo", greatest(max("f".`, k, `), (SELECT max("a".`, k, ") FROM ", semantic.Quote(frameName(w.plan.Main())), ` AS "a")) AS "hi" FROM `,
-		semantic.Quote(frameName(s.Frame)), ` AS "f") AS "c"`)
+	w.put("\n", `FROM (SELECT min("f".`, k, `) AS "lo", greatest(max("f".`, k, "), (", last, `)) AS "hi" FROM `, semantic.Quote(frameName(s.Frame)), ` AS "f") AS "c"`)
 }
 
 // buckets prints all buckets from lo to hi, one row each.

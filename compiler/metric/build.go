@@ -65,6 +65,11 @@ func (p *planner) ask() {
 	}
 	p.gaps()
 	p.top()
+	if p.spanned != nil {
+		for _, l := range p.rows.legs {
+			p.spanned.leg(l.fact, l.asked)
+		}
+	}
 	for _, level := range p.levels() {
 		p.rows.level(level)
 	}
@@ -145,6 +150,7 @@ type planner struct {
 	builders []*builder          // beside plan.Frames
 	frames   map[string]*builder // by what sets them apart from rows
 	lookups  map[string]*lookup  // by context
+	spanned  *builder            // of the spine's extent; nil when it needs none
 	asked    []*semantic.Metric  // beside plan.Metrics
 	asking   string              // the asked metric whose parts are planned, for messages
 	tables   int
@@ -162,7 +168,7 @@ type builder struct {
 	spelled  []DimensionRef // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
-	lifted   bool // the caller's filters on dimensions are left out
+	lifted   bool                 // the caller's filters on dimensions are left out
 	ranges   map[string]*interval // what the caller's filters leave of each operand
 }
 

@@ -196,7 +196,11 @@ func (p *planner) onTime(field string, of *semantic.Metric) bool {
 // onRequired reports that a spelling means a field that an entity requires a filter on.
 func (p *planner) onRequired(field string, of *semantic.Metric) bool {
 	for _, fact := range p.facts(of) {
-		for _, at := range p.places(fact, field) {
+		found := p.places(fact, field)
+		if d := p.dimension(fact, fact.Entity.TimeDimension); d != nil && fold(field) == MetricTime {
+			found = []place{{path{to: fact}, d}}
+		}
+		for _, at := range found {
 			if slices.ContainsFunc(at.path.to.Entity.Filters, func(f *semantic.Filter) bool {
 				return f.Kind == semantic.RequiredFilter && f.Field.Key() == at.dim.Field.Key()
 			}) {

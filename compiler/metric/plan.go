@@ -72,15 +72,18 @@ type Running struct {
 	Grain  string  // of the buckets that are added up
 	Coarse *Bucket // of the answer's buckets, over dates, where they are coarser; nil when they are the same
 	Reset  *Bucket // of ToDate, over dates
-	From   string  // literal of the first bucket shown; "" from the first of the data
 }
 
 // Spine adds buckets between the first and the last of the data.
 type Spine struct {
-	Time    int // the time key among Plan.Keys
-	Grain   string
+	Time    int       // the time key among Plan.Keys
+	Bucket  Bucket    // of the time key, over dates; for parts of a day only its Grain
 	From    string    // literal of the first bucket that may be shown; "" when the data begin it
 	Sources []*Source // running ones, whose groups and buckets count too
+	// Extent has the days of all the data, whatever the question filters; nil when
+	// it filters nothing, so that the rows themselves tell.
+	Extent *Frame
+	To     string // literal of the last day that the question's ranges leave; "" when the data end it
 }
 
 // Kept are the groups of a key that have a name in the answer, greatest first.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
@@ -87,7 +88,6 @@ func (p *planner) running(c context, key int, of *semantic.Metric) *Running {
 		reset := p.dates(r.ToDate)
 		r.Reset = &reset
 	}
-	r.From, _ = p.firstShown(key, of)
 	p.spine(key, of)
 	return r
 }
@@ -99,27 +99,30 @@ func (p *planner) dates(grain string) Bucket {
 	return b
 }
 
-// firstShown is the first bucket of the time key that the question's ranges leave,
-// as a literal; "" when nothing bounds it.
-func (p *planner) firstShown(key int, of *semantic.Metric) (string, bool) {
-	date := p.dates(fold(p.q.Dimensions[key].Grain))
-	latest := ""
+// shownDays are the first and the last local day that the question's ranges leave, in
+// the form of a date; "" where nothing bounds them.
+func (p *planner) shownDays(of *semantic.Metric) (first, last string) {
+	local := func(m moment) moment {
+		if m.instant {
+			m.t = m.t.In(location(p.plan.Zone))
+		}
+		return m
+	}
 	for _, i := range p.timed(of) {
-		from, ok := parseMoment(p.q.Time[i].From)
-		if !ok {
-			continue
+		if m, ok := parseMoment(p.q.Time[i].From); ok {
+			first = max(first, local(m).t.Format(dayLayout))
 		}
-		if from.instant {
-			from.t = from.t.In(location(p.plan.Zone))
-		}
-		if first := date.First(from.t).Format(dayLayout); first > latest {
-			latest = first
+		if m, ok := parseMoment(p.q.Time[i].To); ok {
+			m = local(m)
+			if !m.day {
+				m.t = m.t.Add(-time.Microsecond) // the end itself is left out
+			}
+			if day := m.t.Format(dayLayout); last == "" || day < last {
+				last = day
+			}
 		}
 	}
-	if latest == "" {
-		return "", true
-	}
-	return "DATE '" + latest + "'", true
+	return first, last
 }
 
 // spine makes the answer have every bucket of the time key between the first and
@@ -128,8 +131,34 @@ func (p *planner) spine(key int, of *semantic.Metric) {
 	if p.plan.Spine != nil {
 		return
 	}
-	p.plan.Spine = &Spine{Time: key, Grain: fold(p.q.Dimensions[key].Grain)}
-	p.plan.Spine.From, _ = p.firstShown(key, of)
+	s := &Spine{Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
+	p.plan.Spine = s
+	first, last := p.shownDays(of)
+	if day, ok := parseMoment(first); ok && !withinDay(s.Bucket.Grain) {
+		s.From = "DATE '" + s.Bucket.First(day.t).Format(dayLayout) + "'"
+	}
+	if last != "" {
+		s.To = "DATE '" + last + "'"
+	}
+	if !withinDay(s.Bucket.Grain) && (len(p.q.Filters) > 0 || len(p.q.Segments) > 0 || len(p.timed(of)) > 0) {
+		p.spanned = p.extent(key, of)
+		s.Extent = p.spanned.frame
+	}
+}
+
+// extent begins a frame of the days that there are data for, whatever the question
+// filters but what its entities require.
+func (p *planner) extent(key int, of *semantic.Metric) *builder {
+	q := Question{Filters: p.kept(p.q.Filters, of), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
+		Dimensions: []DimensionRef{{Name: p.q.Dimensions[key].Name, Grain: "day"}}}
+	for _, r := range p.q.Time {
+		if !p.ownTime(r.Field, of) || p.onRequired(r.Field, of) {
+			q.Time = append(q.Time, r)
+		}
+	}
+	b := p.frame(q)
+	b.frame.Whole, b.lifted = true, true
+	return b
 }
 
 // gaps plans the spine that the question asks for itself.
@@ -231,10 +260,7 @@ func (p *planner) watermark(of *semantic.Metric, key int) bool {
 	if p.plan.Watermark != nil {
 		return true
 	}
-	q := Question{Time: p.q.Time, Filters: p.kept(p.q.Filters, of), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
-		Dimensions: []DimensionRef{{Name: p.q.Dimensions[key].Name, Grain: "day"}}}
-	b := p.frame(q)
-	b.frame.Whole = true
+	b := p.extent(key, of)
 	for _, fact := range p.facts(of) {
 		b.leg(fact, p.asking)
 	}
