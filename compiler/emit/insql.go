@@ -45,3 +45,24 @@ func Conditions(list []metric.Expr) string {
 func forSQL() *writer {
 	return &writer{plan: &metric.Plan{}, text: strings.Builder{}, filtered: map[*metric.Leaf]bool{}}
 }
+
+// Marked prints what a semi-additive measure needs of its rows: which of them count,
+// within groups of the keys, and the columns that it reads then. Before are the
+// columns that this reads itself.
+func Marked(l *metric.Leaf, keys []string) (text, before string) {
+	fact := l.Leg.Tables[0]
+	w := forSQL()
+	w.markWithin(l, len(keys), func(i int) { w.put(keys[i]) })
+	w.put(", ")
+	w.exported(fact, l.Reads())
+	text = w.text.String()
+	read := append(append(l.Reads(), l.Measure.Semi.Over), l.Measure.Semi.Per...)
+	for _, x := range l.Filters {
+		for _, c := range x.Columns {
+			read = append(read, c.Column)
+		}
+	}
+	w = forSQL()
+	w.exported(fact, read)
+	return text, w.text.String()
+}

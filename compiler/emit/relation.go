@@ -124,8 +124,12 @@ func (w *writer) semi(f *metric.Frame, l *metric.Leg, level []int) {
 // mark prints whether a row counts for a leaf (w) and whether it does at its
 // group's time (a).
 func (w *writer) mark(f *metric.Frame, leaf *metric.Leaf, level []int) {
-	l := leaf.Leg
-	fact, semi := l.Tables[0], leaf.Measure.Semi
+	w.markWithin(leaf, len(level), func(i int) { w.key(f, leaf.Leg, level[i]) })
+}
+
+// markWithin marks rows within the groups of so many keys, which key prints.
+func (w *writer) markWithin(leaf *metric.Leaf, keys int, key func(int)) {
+	fact, semi := leaf.Leg.Tables[0], leaf.Measure.Semi
 	own := w.own(leaf)
 	if leaf.Fill != nil {
 		if own != nil {
@@ -159,8 +163,8 @@ func (w *writer) mark(f *metric.Frame, leaf *metric.Leaf, level []int) {
 		n++
 		print()
 	}
-	for _, k := range level {
-		part(func() { w.key(f, l, k) })
+	for i := range keys {
+		part(func() { key(i) })
 	}
 	for _, p := range semi.Per {
 		part(func() { w.put(w.column(fact, p)) })

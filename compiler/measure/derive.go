@@ -24,11 +24,16 @@ type part struct {
 	leaves []*metric.Leaf
 	where  []func(*writer)
 	prefix string // of the aliases made here
+	semi   string // the one measure of a part that counts only rows at the last, or first, time of its groups
 }
 
 // derive writes a call as the value of a derived table.
 func (l *layout) derive(c *call, m *semantic.Measure, a *aim) {
-	p, ok := l.part(c, a)
+	semi := ""
+	if m.Semi != nil {
+		semi = string(m.Name)
+	}
+	p, ok := l.part(c, a, semi)
 	if !ok {
 		return
 	}
@@ -76,15 +81,15 @@ func (p *part) column(kind string, n int) semantic.Name {
 }
 
 // part finds or makes the derived table for an aim.
-func (l *layout) part(c *call, a *aim) (*part, bool) {
+func (l *layout) part(c *call, a *aim, semi string) (*part, bool) {
 	if l.level.grouped {
 		for _, p := range l.parts {
-			if p.of == c.of && l.sameAim(p.aim, a) {
+			if p.of == c.of && p.semi == semi && l.sameAim(p.aim, a) {
 				return p, true
 			}
 		}
 	}
-	p := &part{of: c.of, aim: a, at: c.at, alias: l.fresh("g"), prefix: l.prefix, tables: l.rewrite.tables(c.of.entity)}
+	p := &part{of: c.of, aim: a, at: c.at, alias: l.fresh("g"), prefix: l.prefix, semi: semi, tables: l.rewrite.tables(c.of.entity)}
 	if l.level.grouped && commas(l.level.node.From) {
 		return nil, l.unsupported("write CROSS JOIN, or JOIN ... ON, in place of the comma", "MEASURE with AT, or over a join that repeats rows, cannot stand beside a comma in FROM")
 	}
@@ -310,8 +315,62 @@ func (l *layout) join() {
 
 // table writes a derived table with its alias.
 func (l *layout) table(w *writer, p *part) {
-	n := 0
 	w.put(p.at, "(SELECT ")
+	keys := len(p.aim.keys) + len(p.aim.sets)
+	if p.semi == "" {
+		l.keysInside(w, p)
+	} else {
+		w.put(p.at, p.keyList(keys))
+	}
+	var out []string
+	for i, leaf := range p.leaves {
+		out = append(out, emit.Bare(leaf)+" AS "+semantic.Quote(string(p.column("m", i+1))))
+		if leaf.Fill != nil {
+			out = append(out, emit.Rows(leaf)+" AS "+semantic.Quote(string(p.column("n", i+1))))
+		}
+	}
+	if p.semi == "" {
+		w.byModel(p.at, strings.Join(out, ", ")+" FROM "+p.tables.from())
+		l.conditions(w, p)
+	} else {
+		l.marked(w, p, out)
+	}
+	for i := range keys {
+		w.put(p.at, map[bool]string{true: " GROUP BY ", false: ", "}[i == 0]+strconv.Itoa(i+1))
+	}
+	w.put(p.at, ") AS "+semantic.Quote(p.alias))
+}
+
+// marked writes what a semi-additive measure is aggregated from: the rows with
+// their keys, and over those which of them count. Both take the entity's alias.
+func (l *layout) marked(w *writer, p *part, out []string) {
+	keys := len(p.aim.keys) + len(p.aim.sets)
+	var names []string
+	for i := range keys {
+		names = append(names, column(p.tables.root(), p.column("k", i+1)))
+	}
+	text, before := emit.Marked(p.leaves[0], names)
+	root := " AS " + semantic.Quote(p.tables.root())
+	w.byModel(p.at, strings.Join(out, ", ")+" FROM (SELECT "+p.keyList(keys)+text+" FROM (SELECT ")
+	l.keysInside(w, p)
+	w.byModel(p.at, before+" FROM "+p.tables.from())
+	l.conditions(w, p)
+	w.put(p.at, ")"+root+")"+root)
+}
+
+// keyList reads the keys of the derived table's own rows.
+func (p *part) keyList(n int) string {
+	var b strings.Builder
+	for i := range n {
+		k := p.column("k", i+1)
+		b.WriteString(column(p.tables.root(), k) + " AS " + semantic.Quote(string(k)) + ", ")
+	}
+	return b.String()
+}
+
+// keysInside writes the keys as they are computed from the tables.
+func (l *layout) keysInside(w *writer, p *part) {
+	n := 0
 	key := func(write func()) {
 		n++
 		write()
@@ -330,23 +389,14 @@ func (l *layout) table(w *writer, p *part) {
 			w.put(s.column.at.Start, name)
 		})
 	}
-	var out []string
-	for i, leaf := range p.leaves {
-		out = append(out, emit.Bare(leaf)+" AS "+semantic.Quote(string(p.column("m", i+1))))
-		if leaf.Fill != nil {
-			out = append(out, emit.Rows(leaf)+" AS "+semantic.Quote(string(p.column("n", i+1))))
-		}
-	}
-	w.byModel(p.at, strings.Join(out, ", ")+" FROM "+p.tables.from())
+}
+
+func (l *layout) conditions(w *writer, p *part) {
 	for i, write := range p.where {
 		w.put(p.at, map[bool]string{true: " WHERE (", false: " AND ("}[i == 0])
 		write(w)
 		w.put(p.at, ")")
 	}
-	for i := range n {
-		w.put(p.at, map[bool]string{true: " GROUP BY ", false: ", "}[i == 0]+strconv.Itoa(i+1))
-	}
-	w.put(p.at, ") AS "+semantic.Quote(p.alias))
 }
 
 func (l *layout) keyInside(w *writer, p *part, k *key) {

@@ -7,7 +7,6 @@ import (
 	"plumbline/compiler/metric"
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
-	"plumbline/semantic/diag"
 )
 
 // layout writes out the calls of one level.
@@ -44,12 +43,7 @@ func (l *layout) stand(s *source) standing {
 // own, from a derived table otherwise.
 func (l *layout) call(c *call) {
 	m := c.of.entity.Measure(semantic.Name(c.name))
-	if m.Semi != nil {
-		l.refuse(diag.New(diag.UnsupportedAsk, "measure %q counts only the last or first rows of a group, which MEASURE cannot say", m.Name).
-			WithHint("ask for it with query_metrics"), c.at)
-		return
-	}
-	if onlyVisible(c.with) {
+	if onlyVisible(c.with) && m.Semi == nil {
 		if text, ok := l.inPlace(c, m); ok {
 			l.edits = append(l.edits, edit{c.at, c.last(l.rewrite.asked), func(w *writer) { w.byModel(c.at, text) }})
 			return

@@ -65,7 +65,7 @@ func newWorld(t testing.TB, c *semantic.Catalog) *world {
 var (
 	filterLine = regexp.MustCompile(`^filter (\w+) (\w+) (\w+)(?: on (\w+))?: *(.*)$`)
 	viewLine   = regexp.MustCompile(`^view (\S+) (\w+)(?: measures (\S+))?: (.*)$`)
-	fieldLine  = regexp.MustCompile(`^measure (\w+) (\w+) = (\w+)\((\w*)\)(?: fill (\d+))?$`)
+	fieldLine  = regexp.MustCompile(`^measure (\w+) (\w+) = (\w+)\((.*?)\)(?: by (\w+))?(?: over (\w+) (\w+)(?: per (\w+))?)?(?: fill (\d+))?$`)
 )
 
 // change gives a catalog with a few things more:
@@ -74,7 +74,8 @@ var (
 //	filter orders default recent on status: status = 'paid'
 //	filter orders required day on order_date:
 //	view sales orders measures revenue: status, area=customers.region
-//	measure orders risky = sum(discount) fill 0
+//	measure orders level = sum(total_cents) over order_date last per customer_id fill 0
+//	measure orders newest = last(status) by order_date
 func change(t testing.TB, c *semantic.Catalog, lines string) *semantic.Catalog {
 	for _, line := range strings.Split(lines, "\n") {
 		if f := filterLine.FindStringSubmatch(line); f != nil {
@@ -97,9 +98,21 @@ func change(t testing.TB, c *semantic.Catalog, lines string) *semantic.Catalog {
 			c.Views = append(c.Views, view)
 		} else if m := fieldLine.FindStringSubmatch(line); m != nil {
 			e := c.Entity(semantic.Name(m[1]))
-			out := &semantic.Measure{Name: semantic.Name(m[2]), Agg: semantic.Agg(m[3]), Field: semantic.Name(m[4])}
-			if m[5] != "" {
-				n := int(m[5][0] - '0')
+			out := &semantic.Measure{Name: semantic.Name(m[2]), Agg: semantic.Agg(m[3]), By: semantic.Name(m[5])}
+			if out.Field = semantic.Name(m[4]); out.Agg == semantic.Custom || strings.Contains(m[4], " ") {
+				out.Field, out.Expr = "", m[4]
+			}
+			if out.Agg == semantic.Percentile {
+				out.Quantile = "0.5"
+			}
+			if m[6] != "" {
+				out.Semi = &semantic.SemiAdditive{Over: semantic.Name(m[6]), Pick: semantic.Agg(m[7])}
+				if m[8] != "" {
+					out.Semi.Per = []semantic.Name{semantic.Name(m[8])}
+				}
+			}
+			if m[9] != "" {
+				n := int(m[9][0] - '0')
 				out.Fill = &n
 			}
 			e.Measures = append(e.Measures, out)
