@@ -23,13 +23,13 @@ type line struct {
 // answer evaluates a question that can be answered.
 func (o *oracle) answer(q metric.Question) []line {
 	a := &asked{o, q, location(cmp.Or(q.Zone, o.catalog.Time.Zone))}
-	lines := a.groups(scope{asked: a}, q.Dimensions)
+	lines := a.groups(scope{asked: a}, q.Dimensions, q.Metrics...)
+	a.fill(lines)
 	if q.Top != nil {
 		lines = a.top(lines)
 	}
-	a.fill(lines)
-	lines = append(lines, a.totals(lines)...)
 	lines = slices.DeleteFunc(lines, func(l line) bool { return !a.passes(l) })
+	lines = append(lines, a.totals()...) // of all groups, also those that a filter on metrics drops
 	slices.SortStableFunc(lines, a.order)
 	if q.Offset > 0 {
 		lines = lines[min(q.Offset, len(lines)):]
@@ -63,9 +63,9 @@ func (o *oracle) facts(name string) []*semantic.Entity {
 	return out
 }
 
-// groups are the keys of all facts' rows, together with the days that a
+// groups are the keys of the rows behind metrics, together with the days that a
 // cumulative metric runs over.
-func (a *asked) groups(s scope, dims []metric.DimensionRef) []line {
+func (a *asked) groups(s scope, dims []metric.DimensionRef, metrics ...string) []line {
 	var out []line
 	seen := map[string]bool{}
 	add := func(key []any) {
@@ -87,15 +87,15 @@ func (a *asked) groups(s scope, dims []metric.DimensionRef) []line {
 	if len(dims) == 0 {
 		add(nil)
 	}
-	for _, name := range a.q.Metrics {
+	for _, name := range metrics {
 		for _, e := range a.facts(name) {
 			for _, w := range s.rowsOf(e, nil) {
 				add(s.key(e, w, dims))
 			}
 		}
-		if m := a.cumulativeIn(name); m != nil {
-			a.spine(s, m, dims, add)
-		}
+	}
+	if slices.ContainsFunc(metrics, func(n string) bool { return a.cumulativeIn(n) != nil }) && len(dims) > 0 {
+		a.spine(s, dims, metrics, add)
 	}
 	if a.q.FillGaps {
 		a.gaps(out, dims, add)
@@ -129,21 +129,32 @@ func (a *asked) cumulativeIn(name string) *semantic.Metric {
 
 // spine adds every bucket from the first to the last day of the data, beside
 // each combination of the other dimensions.
-func (a *asked) spine(s scope, m *semantic.Metric, dims []metric.DimensionRef, add func([]any)) {
+func (a *asked) spine(s scope, dims []metric.DimensionRef, metrics []string, add func([]any)) {
 	i := slices.IndexFunc(dims, func(d metric.DimensionRef) bool { return d.Grain != "" })
-	first, last, ok := s.extent(m, dims[i].Name)
-	if !ok {
+	var first, last time.Time
+	for _, name := range metrics {
+		from, to, ok := s.extent(a.catalog.Metric(semantic.Name(name)), dims[i].Name)
+		if ok && (first.IsZero() || from.Before(first)) {
+			first = from
+		}
+		if ok && to.After(last) {
+			last = to
+		}
+	}
+	if first.IsZero() {
 		return
 	}
 	s.forever = true
-	for _, e := range a.facts(string(m.Name)) {
-		for _, w := range s.rowsOf(e, nil) {
-			key := s.key(e, w, dims)
-			for b := a.cut(first, dims[i].Grain); !b.After(last); b = next(b, dims[i].Grain) {
-				if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.within(t, b) }) {
-					key = slices.Clone(key)
-					key[i] = b
-					add(key)
+	for _, name := range metrics {
+		for _, e := range a.facts(name) {
+			for _, w := range s.rowsOf(e, nil) {
+				key := s.key(e, w, dims)
+				for b := a.cut(first, dims[i].Grain); !b.After(last); b = next(b, dims[i].Grain) {
+					if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.within(t, b) }) {
+						key = slices.Clone(key)
+						key[i] = b
+						add(key)
+					}
 				}
 			}
 		}
@@ -222,16 +233,21 @@ func (a *asked) rank(r *semantic.Rank, lines []line, values []any, i int) any {
 }
 
 // totals are computed anew over the rows of several groups.
-func (a *asked) totals([]line) []line {
+func (a *asked) totals() []line {
 	dims := a.q.Dimensions
 	var out []line
 	for n := len(dims) - 1; a.q.Totals != "" && n >= 0; n-- {
 		if n > 0 && a.q.Totals == "total" {
 			continue
 		}
-		lines := a.groups(scope{asked: a}, dims[:n])
+		lines := a.groups(scope{asked: a}, dims[:n], a.q.Metrics...)
 		a.fill(lines)
 		for _, l := range lines {
+			for j, name := range a.q.Metrics {
+				if a.catalog.Metric(semantic.Name(name)).Kind == semantic.RankMetric {
+					l.values[j] = nil // groups have ranks, totals have none
+				}
+			}
 			for i := n; i < len(dims); i++ {
 				l.key, l.over = append(l.key, nil), append(l.over, true)
 			}
@@ -245,7 +261,7 @@ func (a *asked) totals([]line) []line {
 func (a *asked) top(lines []line) []line {
 	i := slices.IndexFunc(a.q.Dimensions, func(d metric.DimensionRef) bool { return d.Name == a.q.Top.Dimension })
 	dim := a.q.Dimensions[i]
-	members := a.groups(scope{asked: a}, []metric.DimensionRef{dim})
+	members := a.groups(scope{asked: a}, []metric.DimensionRef{dim}, a.q.Top.By) // a group without a row behind the metric is not among the greatest
 	slices.SortStableFunc(members, func(x, y line) int {
 		return cmp.Or(nullsLast(x.scope.value(a.q.Top.By, nil), y.scope.value(a.q.Top.By, nil), true), order(x.key[0], y.key[0]))
 	})
@@ -258,9 +274,13 @@ func (a *asked) top(lines []line) []line {
 		return in
 	}
 	rest := scope{asked: a}.where(dim, func(v any) bool { return !kept[text(v)] })
-	for _, l := range a.groups(rest, slices.Delete(slices.Clone(a.q.Dimensions), i, i+1)) {
+	others := a.groups(rest, slices.Delete(slices.Clone(a.q.Dimensions), i, i+1), a.q.Metrics...)
+	for j := range others {
+		others[j].scope.present = false
+	}
+	a.fill(others)
+	for _, l := range others {
 		l.key, l.over, l.other = slices.Insert(l.key, i, any(nil)), make([]bool, len(a.q.Dimensions)), true
-		l.scope.present = false
 		in = append(in, l)
 	}
 	return in

@@ -151,6 +151,9 @@ func (s scope) within(t metric.TimeRange, v time.Time) bool {
 // earlier periods are counted from.
 func (s scope) bucket() (at, time.Time) {
 	i := slices.IndexFunc(s.at, func(a at) bool { return a.dim.Grain != "" })
+	if i < 0 {
+		return at{}, time.Time{}
+	}
 	t, _ := s.at[i].value.(time.Time)
 	return s.at[i], t
 }
@@ -166,20 +169,22 @@ func (s scope) beside(a at) scope {
 // the values of its own grain, up to the last day of the data.
 func (s scope) cumulative(m *semantic.Metric, extra []semantic.Where) any {
 	a, b := s.bucket()
+	// Outside the data there is nothing but fills.
+	nothing := func() any { return s.where(a.dim, func(any) bool { return false }).value(string(m.Of), extra) }
 	if a.value == nil {
-		return nil
+		return nothing()
 	}
 	c := m.Cumulative
 	grain := c.Grain
 	if grain == "" && c.Window != nil {
 		grain = c.Window.Unit
 	}
-	if grain == "" {
-		grain = "day"
+	if grain == "" || !coarserThan(a.dim.Grain, grain) && a.dim.Grain != grain {
+		grain = "day" // a finer question than the window's unit is answered day by day
 	}
 	first, last, ok := s.extent(m, a.dim.Name)
 	if !ok {
-		return nil
+		return nothing()
 	}
 	var values []any
 	for at := s.cut(b, grain); at.Before(next(b, a.dim.Grain)); at = next(at, grain) {
@@ -187,13 +192,19 @@ func (s scope) cumulative(m *semantic.Metric, extra []semantic.Where) any {
 			values = append(values, s.windowed(m, a, at, grain, extra))
 		}
 	}
+	if len(values) == 0 {
+		return nothing()
+	}
 	return picked(values, c.Coarser)
 }
 
+// coarserThan reports that buckets of one grain are made of whole ones of the other.
+func coarserThan(a, b string) bool {
+	rank := map[string]int{"day": 0, "week": 1, "month": 1, "quarter": 2, "year": 3}
+	return rank[a] > rank[b] && (b == "day" || a != "week" && b != "week")
+}
+
 func picked(values []any, how string) any {
-	if len(values) == 0 {
-		return nil
-	}
 	switch how {
 	case "", "last":
 		return values[len(values)-1]
@@ -215,6 +226,8 @@ func (s scope) windowed(m *semantic.Metric, a at, b time.Time, grain string, ext
 	switch {
 	case c.ToDate != "":
 		from = s.cut(b, c.ToDate)
+	case c.Window != nil && c.IncludeCurrent && grain == "day":
+		from = add(b, *c.Window, -1).AddDate(0, 0, 1)
 	case c.Window != nil && c.IncludeCurrent:
 		from = add(until, *c.Window, -1)
 	case c.Window != nil:
@@ -227,10 +240,10 @@ func (s scope) windowed(m *semantic.Metric, a at, b time.Time, grain string, ext
 	}).value(string(m.Of), extra)
 }
 
-// extent gives the first and last day of the data behind a metric, over all
-// groups that the question's filters leave.
+// extent gives the first and last day of the data behind a metric, whatever the
+// question leaves of them.
 func (s scope) extent(m *semantic.Metric, dim string) (first, last time.Time, ok bool) {
-	all := scope{asked: s.asked, forever: true}
+	all := scope{asked: s.asked, every: true, forever: true}
 	for _, e := range s.facts(string(m.Name)) {
 		for _, w := range all.rowsOf(e, nil) {
 			day, isDay := all.bucketed(e, w, metric.DimensionRef{Name: dim, Grain: "day"}).(time.Time)
@@ -253,9 +266,14 @@ func (s scope) compare(m *semantic.Metric, extra []semantic.Where) any {
 		return nil
 	}
 	earlier := s.beside(a).is(a.dim, add(b, m.Compare.Offset, -1))
-	if now := wall(s.now, s.zone); m.Compare.ToDate && s.cut(now, a.dim.Grain).Equal(b) {
-		end := add(now, m.Compare.Offset, -1)
-		earlier = earlier.where(metric.DimensionRef{Name: a.dim.Name, Grain: "second"}, func(v any) bool { return wall(v.(time.Time), s.zone).Before(end) })
+	// The bucket of the last day of the data is not over, unless that day ends it.
+	_, last, _ := s.extent(m, a.dim.Name)
+	if m.Compare.ToDate && s.cut(last, a.dim.Grain).Equal(b) && s.cut(last.AddDate(0, 0, 1), a.dim.Grain).Equal(b) {
+		days := last.Sub(b)
+		earlier = earlier.where(metric.DimensionRef{Name: a.dim.Name, Grain: "day"}, func(v any) bool {
+			t, ok := v.(time.Time)
+			return ok && t.Sub(add(b, m.Compare.Offset, -1)) <= days
+		})
 	}
 	before := earlier.value(string(m.Of), extra)
 	if m.Compare.Give == "value" {
