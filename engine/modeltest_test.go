@@ -63,6 +63,8 @@ func TestModelTests(t *testing.T) {
 		{"a value that does not fit", semantic.Test{Rows: []semantic.TestRows{{Entity: "orders", Rows: []map[string]any{{"order_date": "2026-02-30"}}}}, SQL: "SELECT order_date FROM orders"}, false, "source.corrupt"},
 		{"the clock", semantic.Test{Rows: two, SQL: "SELECT now() > DATE '2020-01-01'", Expect: [][]any{{true}}}, false, "now reads the clock"},
 		{"the clock without parentheses", semantic.Test{Rows: two, SQL: "SELECT id FROM orders WHERE order_date > current_date"}, false, "current_date reads the clock"},
+		{"a word for the clock in a literal", semantic.Test{Rows: two, SQL: "SELECT DATE 'today'"}, false, "execute.failed"},
+		{"a word for the clock in a cast", semantic.Test{Rows: two, SQL: "SELECT CAST('now' AS TIMESTAMP)"}, false, "execute.failed"},
 		{"an age", semantic.Test{Rows: two, SQL: "SELECT age(TIMESTAMP '2020-01-01')"}, false, "age reads the clock"},
 		{"an age between two moments", semantic.Test{Rows: two, SQL: "SELECT age(DATE '2020-01-02', DATE '2020-01-01') = INTERVAL 1 DAY AS day", Expect: [][]any{{true}}}, true, ""},
 		{"a moment that is none", semantic.Test{Rows: two, Now: "yesterday", SQL: "SELECT 1"}, false, "2026-05-04T12:00:00Z"},

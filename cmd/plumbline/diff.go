@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"plumbline/engine"
 	"plumbline/semantic"
@@ -130,15 +131,27 @@ func (c diffCmd) compareValues(e *env, older, newer *revision, list []engine.Com
 	}
 	before, err := eng.WithModels(e.ctx, older.folder)
 	if err != nil {
-		return nil, older.place(err)
+		return nil, unfit(older.place(err))
 	}
 	defer func() { err = errors.Join(err, before.Close()) }()
 	after := eng
 	if filepath.Clean(newer.folder) != filepath.Clean(e.cli.Dir) {
 		if after, err = eng.WithModels(e.ctx, newer.folder); err != nil {
-			return nil, newer.place(err)
+			return nil, unfit(newer.place(err))
 		}
 		defer func() { err = errors.Join(err, after.Close()) }()
 	}
 	return before.CompareValues(e.ctx, after, s, list)
+}
+
+// unfit tells what to do where the data at hand are not those of a revision.
+func unfit(err error) error {
+	var out diag.List
+	for _, d := range diag.All(err) {
+		if strings.HasPrefix(string(d.Code), "source.") {
+			d = d.WithHint("the data at hand are not those of this revision; --no-values compares definitions alone")
+		}
+		out = append(out, d)
+	}
+	return out.Err()
 }

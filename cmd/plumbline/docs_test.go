@@ -45,3 +45,32 @@ func TestAnalystsPage(t *testing.T) {
 	}
 	require.Equal(t, 7, typed)
 }
+
+// TestExitCodesOfDiff: 0 and 1 speak of the difference, so that a failure is
+// neither; without --exit-code a difference is no failure.
+func TestExitCodesOfDiff(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"old", "new", "broken"} {
+		program(t, "init", folder)
+	}
+	edit := func(folder, from, to string) {
+		file := filepath.Join(folder, "models", "orders.cue")
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), from)
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(text), from, to)), 0o600))
+	}
+	edit("new", "total_cents >= 50000", "total_cents >= 60000")
+	edit("broken", `agg: "sum"`, `agg: "summ"`)
+	for _, c := range []struct {
+		code int
+		args string
+	}{
+		{0, "old --exit-code"}, {0, "new"}, {1, "new --exit-code"}, {1, "new --exit-code --json"}, {1, "new --exit-code --markdown"},
+		{2, "broken"}, {2, "broken --exit-code"}, {2, "nowhere --exit-code"}, {2, "nowhere --json"}, {2, ""},
+	} {
+		var out strings.Builder
+		args := append([]string{"diff", "-C", "old", "--no-values"}, strings.Fields(c.args)...)
+		require.Equal(t, c.code, run(t.Context(), args, nil, &out, &out), "%s\n%s", c.args, out.String())
+	}
+}
