@@ -148,7 +148,7 @@ var registry = []Info{
 	{ModelInvalid, "Models follow the schema.", "A model has an unknown field, a wrong value, or lacks a required one.", "Correct the file at the given place; cue vet shows the same."},
 	{ModelUnknown, "A model refers only to what it declares.", "A reference names an entity, field, dimension or measure that does not exist.", "Use the suggested name."},
 	{ModelDuplicate, "Names are unique without regard to case.", "Two things of one scope share a name, or an entity is declared in two files.", "Rename one."},
-	{ModelCycle, "Relationships form no unnamed cycle.", "Entities reach themselves over relationships that no role name tells apart.", "Name the role of each relationship on the cycle."},
+	{ModelCycle, "Relationships form no unnamed cycle, and no metric is made from itself.", "Entities reach themselves over relationships that no role name tells apart, or metrics are made from each other.", "Name the role of each relationship on the cycle, or make one of the metrics from measures."},
 	{ModelSQL, "SQL in a model is an expression over the entity's own fields.", "An expression does not parse, or names something it may not.", "Correct the expression at the given place."},
 
 	{ModelData, "The data keep what the models promise.", "A key repeats, a relationship declared complete has rows without a partner, versions overlap, two rows stand at one time of an as-of join, or a calendar misses days. As a warning: rows without a partner, weights that do not add up to 1, levels of a hierarchy that do not nest, and fields that drifted.", "Correct the data or what the model says of them; plumbline check --data counts again."},

@@ -15,8 +15,8 @@ func (b *builder) calendar(n node, label string, raw rawCalendar) *semantic.Cale
 		n.child("entity").unknown("entity", raw.Entity, "", texts(b.entities, entityName))
 	}
 	if ok {
-		n.child("date").dateField(e, raw.Date)
-		if d := nameOf(raw.Date); d != "" && (len(e.PrimaryKey) != 1 || e.PrimaryKey[0] != d) {
+		d := nameOf(raw.Date)
+		if n.child("date").dateField(e, raw.Date) && (len(e.PrimaryKey) != 1 || e.PrimaryKey[0] != d) {
 			n.child("date").refuse(diag.New(diag.ModelInvalid, "a calendar has one row per day; its date is the primary key of entity %q", e.Name).
 				WithHint("write primary_key: [%q] there", d))
 		}
@@ -49,8 +49,11 @@ func (b *builder) ownGrain(n node, c *semantic.Calendar, name string) {
 }
 
 // dateField checks that the value of n names a field of e that is a date.
-func (n node) dateField(e *semantic.Entity, name string) {
-	if f := n.fieldOf(e, name); f != nil && f.Type != "" && f.Type != "date" {
+func (n node) dateField(e *semantic.Entity, name string) bool {
+	f := n.fieldOf(e, name)
+	if f != nil && f.Type != "" && f.Type != "date" {
 		n.invalid("a calendar's days are dates; field %q is %s", f.Name, f.Type)
+		return false
 	}
+	return f != nil
 }

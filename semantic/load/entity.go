@@ -234,6 +234,9 @@ func (b *builder) segment(n node, label string, raw rawSegment) *semantic.Segmen
 
 func hierarchy(n node, e *semantic.Entity, label string, raw rawHierarchy) *semantic.Hierarchy {
 	h := &semantic.Hierarchy{Name: nameOf(label), Description: raw.Description, Levels: namesOf(raw.Levels), Pos: n.label()}
+	if len(raw.Levels) == 1 {
+		n.child("levels").invalid("a hierarchy has two levels or more; %q has one", label)
+	}
 	for i, name := range raw.Levels {
 		at := n.child("levels", strconv.Itoa(i))
 		at.dimensionOf(e, name)

@@ -24,13 +24,17 @@ import (
 
 // TestRefused shows, for each mistake, all that load.Dir says; with the argument
 // vet also what the stock cue command says, less the places in the schema. A
-// case edits the workspace of shop.txtar by lines "file: old => new", and adds
+// case edits the workspace of shop.txtar, or with the argument language that of
+// language.txtar, by lines "file: old => new", and adds
 // the files that follow them in txtar form ("-- file --"). A line "file: gone"
 // removes a file.
 func TestRefused(t *testing.T) {
 	datadriven.Walk(t, "testdata/refused", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			files := shop(t)
+			if d.HasArg("language") {
+				files = archive(t, "language")
+			}
 			edit(t, d, files)
 			root := write(t, files)
 			_, _, err := load.Dir(root)
@@ -57,7 +61,12 @@ func TestRefused(t *testing.T) {
 
 func shop(t testing.TB) map[string]string {
 	t.Helper()
-	archive, err := txtar.ParseFile("testdata/shop.txtar")
+	return archive(t, "shop")
+}
+
+func archive(t testing.TB, name string) map[string]string {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
 	require.NoError(t, err)
 	files := map[string]string{}
 	for _, f := range archive.Files {
@@ -142,6 +151,15 @@ func TestSample(t *testing.T) {
 		}
 		return outline(catalog)
 	})
+}
+
+// TestLanguage loads every noun of the language, and the stock command accepts it.
+func TestLanguage(t *testing.T) {
+	root := write(t, archive(t, "language"))
+	require.Empty(t, vet(t, root))
+	_, catalog, err := load.Dir(root)
+	require.NoError(t, err)
+	datadriven.RunTest(t, "testdata/language.txt", func(t *testing.T, d *datadriven.TestData) string { return outline(catalog) })
 }
 
 func TestInit(t *testing.T) {

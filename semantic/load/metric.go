@@ -128,6 +128,9 @@ func (n node) cumulative(raw *rawCumulative) *semantic.Cumulative {
 		c.IncludeCurrent = *raw.IncludeCurrent
 	}
 	unit := raw.ToDate
+	if unit == "day" {
+		unit = "" // reported by CUE
+	}
 	if raw.Window != "" {
 		window := period(raw.Window)
 		c.Window, unit = &window, window.Unit
@@ -182,12 +185,12 @@ func (n node) where(b *builder, raw rawWhere) semantic.Where {
 		if len(raw.Values) != 2 {
 			takes = "two values, the first and the last"
 		}
-	default:
+	case "=", "!=", "<", "<=", ">", ">=", "contains", "starts_with", "ends_with":
 		if len(raw.Values) != 1 {
 			takes = "one value; for several use in or not_in"
 		}
 	}
-	if takes != "" && raw.Op != "" {
+	if takes != "" {
 		n.invalid("%s takes %s", raw.Op, takes)
 	}
 	return semantic.Where{Field: raw.Field, Op: raw.Op, Values: raw.Values, Grain: raw.Grain, Pos: n.label()}

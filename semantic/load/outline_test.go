@@ -19,32 +19,80 @@ func outline(c *semantic.Catalog) string {
 			fmt.Fprintf(&b, "  field %s %s %s%s%s\n", f.Name, f.Type, f.Visibility, optional(" domain=", f.JoinDomain), optional(" zone=", f.Zone))
 		}
 		for _, d := range e.Dimensions {
-			fmt.Fprintf(&b, "  dimension %s %s %s %s reads=%v%s%s%s\n", d.Name, d.Kind, d.Type, d.Visibility, d.Reads,
-				optional(" grains=", strings.Join(d.Grains, ",")), optional(" expr=", d.Expr), optional(" at ", d.ExprPos.String()))
+			fmt.Fprintf(&b, "  dimension %s %s %s %s reads=%v%s%s%s%s%s%s\n", d.Name, d.Kind, d.Type, d.Visibility, d.Reads,
+				optional(" grains=", strings.Join(d.Grains, ",")), optional(" expr=", d.Expr), optional(" at ", d.ExprPos.String()),
+				set(" of=", d.Of), set(" bins=", d.Bins), optional(" collation=", d.Collation))
 		}
 		for _, m := range e.Measures {
 			fill := "null"
 			if m.Fill != nil {
 				fill = fmt.Sprint(*m.Fill)
 			}
-			fmt.Fprintf(&b, "  measure %s %s(%s%s) fill=%s%s%s%s\n", m.Name, m.Agg, m.Field, m.Expr, fill,
+			fmt.Fprintf(&b, "  measure %s %s(%s%s) fill=%s%s%s%s", m.Name, m.Agg, m.Field, m.Expr, fill,
 				optional(" where ", m.Filter), optional(" at ", m.FilterPos.String()), optional(" expr at ", m.ExprPos.String()))
+			fmt.Fprintf(&b, "%s%s%s%s\n", optional(" quantile=", m.Quantile), optional(" by=", string(m.By)), optional(" separator=", m.Separator), set(" semi=", m.Semi))
+			if m.Order != nil || m.Discrete {
+				fmt.Fprintf(&b, "    order=%v discrete=%t\n", m.Order, m.Discrete)
+			}
 		}
 		for _, r := range e.Relationships {
-			fmt.Fprintf(&b, "  relationship %s %s %s on %v complete=%t\n", r.Name, r.Kind, r.To, r.On, r.Complete)
+			fmt.Fprintf(&b, "  relationship %s %s %s on %v complete=%t%s%s%s\n", r.Name, r.Kind, r.To, r.On, r.Complete, set(" valid=", r.Valid), set(" as_of=", r.AsOf), set(" through=", r.Through))
 		}
 		for _, f := range e.Filters {
 			fmt.Fprintf(&b, "  filter %s %s %s%s%s\n", f.Name, f.Kind, f.Field, optional(" expr=", f.Expr), optional(" at ", f.ExprPos.String()))
 		}
 	}
 	for _, m := range c.Metrics {
-		if m.Kind == semantic.RatioMetric {
-			fmt.Fprintf(&b, "metric %s ratio %s / %s%s\n", m.Name, m.Numerator, m.Denominator, optional(" unit=", m.Unit))
-			continue
+		outlineMetric(&b, m)
+	}
+	for _, k := range c.Calendars {
+		fmt.Fprintf(&b, "calendar %s %s.%s %v\n", k.Name, k.Entity, k.Date, k.Grains)
+	}
+	for _, p := range c.Parameters {
+		fmt.Fprintf(&b, "parameter %s %s default=%q required=%t allowed=%q\n", p.Name, p.Type, p.Default, p.Required, p.Allowed)
+	}
+	for _, v := range c.Views {
+		fmt.Fprintf(&b, "view %s of %s measures=%v\n", v.Name, v.Entity, v.Measures)
+		for _, column := range v.Columns {
+			fmt.Fprintf(&b, "  column %s = %s at %s\n", column.Name, column.Path, column.Pos)
 		}
-		fmt.Fprintf(&b, "metric %s %s.%s%s\n", m.Name, m.Entity, m.Measure, optional(" unit=", m.Unit))
+	}
+	for _, t := range c.Tests {
+		fmt.Fprintf(&b, "test %s rows=%v question=%s%s as=%q now=%q columns=%v expect=%#v ordered=%t refused=%q\n", t.Name, t.Rows, t.Question,
+			optional(" sql=", t.SQL), t.As, t.Now, t.Columns, t.Expect, t.Ordered, t.Refused)
 	}
 	return b.String()
+}
+
+func outlineMetric(b *strings.Builder, m *semantic.Metric) {
+	switch m.Kind {
+	case semantic.SimpleMetric:
+		fmt.Fprintf(b, "metric %s %s.%s%s", m.Name, m.Entity, m.Measure, optional(" filter=", m.Filter))
+	case semantic.RatioMetric:
+		fmt.Fprintf(b, "metric %s ratio %s / %s", m.Name, m.Numerator, m.Denominator)
+	case semantic.DerivedMetric:
+		fmt.Fprintf(b, "metric %s derived %s at %s", m.Name, m.Expr, m.ExprPos)
+	default:
+		running, window := m.Cumulative, ""
+		if running != nil && running.Window != nil {
+			window = fmt.Sprintf(" window=%v", *running.Window)
+			running = &semantic.Cumulative{IncludeCurrent: running.IncludeCurrent, ToDate: running.ToDate, Grain: running.Grain, Coarser: running.Coarser}
+		}
+		fmt.Fprintf(b, "metric %s %s%s%s%s%s%s%s", m.Name, m.Kind, optional(" of ", string(m.Of)), set(" ", running), set(" ", m.Compare), set(" ", m.Share), set(" ", m.Rank), set(" ", m.Conversion))
+		b.WriteString(window)
+	}
+	for _, w := range m.Where {
+		fmt.Fprintf(b, " where %s %s %#v", w.Field, w.Op, w.Values)
+	}
+	fmt.Fprintf(b, "%s%s\n", optional(" unit=", m.Unit), optional(" owner=", m.Owner))
+}
+
+// set prints what is there.
+func set[T any](label string, thing *T) string {
+	if thing == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s%+v", label, *thing)
 }
 
 func optional(label, text string) string {

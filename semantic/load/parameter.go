@@ -23,6 +23,9 @@ func (b *builder) parameter(n node, label string, raw rawParameter) *semantic.Pa
 		n.child("type").invalid("a parameter is text, a number, a boolean, a date or a timestamp; %q is %s", label, p.Type)
 		return p
 	}
+	if raw.Allowed != nil && len(raw.Allowed) == 0 {
+		n.child("allowed").invalid("allowed lists one value or more; leave it out for any value of the type")
+	}
 	for i, value := range raw.Allowed {
 		text, ok := n.child("allowed", strconv.Itoa(i)).valueOf(p, value)
 		if ok && slices.Contains(p.Allowed, text) {
@@ -57,7 +60,7 @@ func (n node) valueOf(p *semantic.Parameter, value any) (string, bool) {
 		return "", false // of a model that CUE refused
 	}
 	if !ok {
-		n.invalid("parameter %q is %s, and the value is none", p.Name, p.Type)
+		n.invalid("parameter %q is %s, which this value is not", p.Name, p.Type)
 	}
 	return text, ok
 }
