@@ -24,13 +24,17 @@ import (
 )
 
 // version changes whenever the bytes change.
-const version = 1
+const version = 2
 
 // stampName is the file that marks a folder as written by this package.
 const stampName = ".sample"
 
 // entries are the names that Write puts into a folder, and all that it replaces.
-var entries = []string{stampName, "customers.csv", "products.csv", "orders", "order_items.parquet", "support_tickets.ndjson", "account_balances.parquet"}
+var entries = []string{
+	stampName, "customers.csv", "products.csv", "orders", "order_items.parquet", "support_tickets.ndjson", "account_balances.parquet",
+	"plan_history.parquet", "exchange_rates.csv", "purchases.csv", "calendar.csv", "sales_reps.csv", "account_owners.csv",
+	"labels.csv", "product_labels.csv", "web_visits.parquet",
+}
 
 // Options size the data. The zero value is refused; Full is what the demo uses.
 type Options struct {
@@ -124,6 +128,7 @@ func writeAll(ctx context.Context, dir string, scale float64, stamp string) erro
 	w := newWorld(scale)
 	for _, table := range []func(context.Context, string) error{
 		w.writeProducts, w.writeCustomers, w.writeOrders, w.writeTickets, w.writeBalances,
+		w.writePlans, w.writeRates, w.writePurchases, w.writeCalendar, w.writeReps, w.writeOwners, w.writeLabels, w.writeVisits,
 	} {
 		if err := table(ctx, dir); err != nil {
 			return err

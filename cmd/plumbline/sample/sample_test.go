@@ -47,7 +47,7 @@ func TestTwoRunsWriteTheSameBytes(t *testing.T) {
 	first, _ := tree(t, a)
 	second, _ := tree(t, b)
 	require.Equal(t, first, second)
-	require.Len(t, first, 18+6, "18 months of orders, five tables and the stamp")
+	require.Len(t, first, 18+5+9+1, "18 months of orders, the other tables and the stamp")
 }
 
 func TestFolders(t *testing.T) {
@@ -133,7 +133,11 @@ func TestFullSize(t *testing.T) {
 		"customers": "read_csv('%s/customers.csv', header = true)", "products": "read_csv('%s/products.csv', header = true)",
 		"orders": "read_parquet('%s/orders/*/*.parquet', hive_partitioning = true)", "order_items": "read_parquet('%s/order_items.parquet')",
 		"support_tickets":  "read_json('%s/support_tickets.ndjson', format = 'newline_delimited')",
-		"account_balances": "read_parquet('%s/account_balances.parquet')",
+		"account_balances": "read_parquet('%s/account_balances.parquet')", "plan_history": "read_parquet('%s/plan_history.parquet')",
+		"exchange_rates": "read_csv('%s/exchange_rates.csv', header = true)", "purchases": "read_csv('%s/purchases.csv', header = true)",
+		"calendar": "read_csv('%s/calendar.csv', header = true)", "sales_reps": "read_csv('%s/sales_reps.csv', header = true)",
+		"account_owners": "read_csv('%s/account_owners.csv', header = true)", "labels": "read_csv('%s/labels.csv', header = true)",
+		"product_labels": "read_csv('%s/product_labels.csv', header = true)", "web_visits": "read_parquet('%s/web_visits.parquet')",
 	} {
 		db.Exec(t, fmt.Sprintf("CREATE TABLE %s AS FROM "+read, name, dir))
 	}

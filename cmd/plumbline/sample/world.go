@@ -23,6 +23,12 @@ const (
 	seedOrders
 	seedTickets
 	seedBalances
+	seedPlans
+	seedRates
+	seedPurchases
+	seedOwners
+	seedLabels
+	seedVisits
 )
 
 func newRand(table uint64) *rand.Rand { return rand.New(rand.NewPCG(0x706c756d62, table)) }
@@ -33,6 +39,7 @@ type world struct {
 	products  []product
 	orders    int
 	tickets   int
+	visits    int
 }
 
 // customer is one row of customers.csv and what makes it buy and complain.
@@ -59,7 +66,7 @@ var fade = time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 
 func newWorld(scale float64) *world {
 	count := func(full float64) int { return int(math.Ceil(full * scale)) }
-	w := &world{orders: count(500_000), tickets: count(40_000)}
+	w := &world{orders: count(500_000), tickets: count(40_000), visits: count(100_000)}
 	w.customers = newCustomers(max(count(20_000), 200))
 	w.products = newProducts(600)
 	return w
