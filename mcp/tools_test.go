@@ -76,7 +76,7 @@ func TestToolsAnswer(t *testing.T) {
 	require.NoError(t, json.Unmarshal(got.Structured, &one))
 	require.Equal(t, "orders", one.Name)
 	require.Len(t, one.Columns, 10)
-	require.Len(t, one.Joins, 1)
+	require.Len(t, one.Joins, 2)
 }
 
 func TestToolsRefuse(t *testing.T) {
