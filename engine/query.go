@@ -115,7 +115,12 @@ func (l limits) lower(d policy.Limits) limits {
 	}
 }
 
+// metricNames are the metrics that are asked for; in SQL those that are the measures
+// called, so that a policy's word on a metric holds at both doors.
 func (q *query) metricNames() []string {
+	if q.written != nil && len(q.written.Metrics) > 0 {
+		return q.written.Metrics
+	}
 	if q.req.Question == nil {
 		return []string{}
 	}

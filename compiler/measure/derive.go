@@ -279,7 +279,7 @@ func (l *layout) exists(w *writer, c *call, p *part, pk []semantic.Name) {
 	}
 	var same []string
 	for _, n := range pk {
-		same = append(same, column(c.of.alias, n)+" = "+column(p.tables.root(), n))
+		same = append(same, column(c.of.alias, n)+" IS NOT DISTINCT FROM "+column(p.tables.root(), n))
 	}
 	w.byModel(c.at, strings.Join(same, " AND "))
 	w.put(c.at, ")")

@@ -352,5 +352,19 @@ func (w *rewrite) write() *Text {
 	out.all()
 	t := out.text()
 	t.Applied, t.Warnings = w.measures.Applied(), w.measures.Warnings()
+	for _, m := range w.in.Catalog.Metrics {
+		if m.Kind == semantic.SimpleMetric && w.called(m) {
+			t.Metrics = append(t.Metrics, string(m.Name))
+		}
+	}
 	return t
+}
+
+// called reports that a metric's measure is called somewhere.
+func (w *rewrite) called(m *semantic.Metric) bool {
+	return slices.ContainsFunc(w.levels, func(lv *level) bool {
+		return slices.ContainsFunc(lv.calls, func(c *call) bool {
+			return c.of.entity.Name.Key() == m.Entity.Key() && equal(c.name, string(m.Measure))
+		})
+	})
 }

@@ -17,6 +17,9 @@ type Text struct {
 	Applied []metric.AppliedFilter // the model's own filters on what was measured
 	// Warnings are what a reader of the answer would not expect.
 	Warnings []string
+	// Metrics are those that are the called measures and nothing more: who may not ask
+	// for them may not call the measures.
+	Metrics []string
 
 	asked  string
 	pieces []piece
