@@ -51,7 +51,7 @@ var tools = []tool{
 	},
 	{
 		name: engine.ToolSQL, title: "Query with SQL",
-		description: "Run one read-only DuckDB SELECT over the tables of search_tables. Row rules and masks apply; the models' own filters do not, they belong to metrics. Aggregate in SQL; results are capped.",
+		description: "Run one read-only DuckDB SELECT over the tables of search_tables. Row rules and masks apply; the models' own filters bind measures only. Call a table's measure in a grouped query: MEASURE(revenue), of all rows MEASURE(revenue) AT (ALL). Aggregate in SQL; results are capped.",
 		schema: `{"type":"object","additionalProperties":false,"required":["sql"],"properties":{
 "sql":{"type":"string","description":"one SELECT; bare table names; literals instead of parameters"}}}`,
 		run: querySQL,

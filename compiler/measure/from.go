@@ -96,23 +96,52 @@ func (f *inFrom) joined(t *sqlast.JoinRef, s standing, other sqlast.TableRef, ki
 		return s
 	}
 	s.invented = s.invented || kind == "RIGHT" || kind == "FULL"
-	if l := f.link(t, s, other); l != nil {
-		l.inner = kind == "INNER" || kind == "RIGHT"
-		s.links = append(s.links, l)
-		return s
+	if t.Kind == "REGULAR" {
+		if links, dropped, ok := f.links(t, s, other, kind == "INNER" || kind == "RIGHT"); ok {
+			s.links, s.dropped = append(s.links, links...), s.dropped || dropped
+			return s
+		}
 	}
 	s.repeated = s.repeated || !asof
 	s.dropped = s.dropped || kind == "INNER" || kind == "RIGHT" || kind == ""
 	return s
 }
 
-// link reads a join as one to-one relationship; nil when it is anything else.
-func (f *inFrom) link(t *sqlast.JoinRef, s standing, other sqlast.TableRef) *link {
-	i := slices.IndexFunc(f.level.sources, func(x *source) bool { return sqlast.TableRef(x.node) == other })
-	if i < 0 || t.Kind != "REGULAR" || f.level.sources[i].view != nil || f.of.view != nil {
+// links reads a join as one to-one relationship, with those that its other side
+// begins with; false when it is anything else. Where rows without a partner stay,
+// the other side must not lose any of its own.
+func (f *inFrom) links(t *sqlast.JoinRef, s standing, other sqlast.TableRef, inner bool) (out []*link, dropped, ok bool) {
+	for _, to := range f.within(other) {
+		first := f.link(t, s, to)
+		if first == nil {
+			continue
+		}
+		beyond := (&inFrom{f.level, f.column, to}).stand(other)
+		if beyond.repeated || !inner && (beyond.dropped || slices.ContainsFunc(beyond.links, func(l *link) bool { return l.inner })) {
+			return nil, false, false
+		}
+		first.inner = inner
+		return append([]*link{first}, beyond.links...), beyond.dropped, true
+	}
+	return nil, false, false
+}
+
+// within lists the level's sources that stand in a part of its FROM.
+func (f *inFrom) within(t sqlast.TableRef) []*source {
+	return sourcesOf(t, func(b *sqlast.BaseTable) *source {
+		i := slices.IndexFunc(f.level.sources, func(x *source) bool { return x.node == b })
+		if i < 0 {
+			return nil
+		}
+		return f.level.sources[i]
+	})
+}
+
+// link reads a join as one to-one relationship to a source; nil when it is anything else.
+func (f *inFrom) link(t *sqlast.JoinRef, s standing, to *source) *link {
+	if to.view != nil || f.of.view != nil {
 		return nil
 	}
-	to := f.level.sources[i]
 	from := append([]*source{f.of}, targets(s.links)...)
 	pairs, of := f.pairs(t, from, to)
 	if of == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"plumbline/compiler/emit"
+	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
@@ -192,9 +193,22 @@ func (p *pipeline) question(ctx context.Context, raw []byte, now time.Time) (out
 	return out, nil
 }
 
-// sql asks in SQL.
-func (p *pipeline) sql(ctx context.Context, text string) (*answer, error) {
-	return p.run(ctx, text, nil)
+// sql asks in SQL. A panic is an error without a code.
+func (p *pipeline) sql(ctx context.Context, text string) (out *answer, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	written, err := measure.Write(ctx, text, measure.Input{Parser: p.db, View: p, Catalog: p.catalog, Options: metric.Options{Expressions: p.exprs}})
+	if err != nil {
+		return nil, err
+	}
+	if written == nil {
+		return p.run(ctx, text, nil)
+	}
+	out, err = p.run(ctx, written.SQL, written.Model)
+	return out, written.Explain(err)
 }
 
 func (p *pipeline) run(ctx context.Context, text string, model []resolve.Span) (*answer, error) {
