@@ -28,6 +28,37 @@ type Partial struct {
 	Tables []string `json:"tables"`
 }
 
+// When says in a few words what an answer depends on in time: the dates of ranges
+// that were counted from now, up to when the data come, the zone, and the bucket
+// that goes beyond. "" for an answer that does not.
+func (a *Answer) When() string {
+	var parts []string
+	for _, f := range a.Applied {
+		if f.Counted {
+			parts = append(parts, f.Text)
+		}
+	}
+	same := len(a.AsOf) > 0 && !slices.ContainsFunc(a.AsOf, func(o AsOf) bool { return o.At != a.AsOf[0].At })
+	for i, o := range a.AsOf {
+		switch {
+		case !same:
+			parts = append(parts, o.Table+" as of "+o.At)
+		case i == 0:
+			parts = append(parts, "as of "+o.At)
+		}
+	}
+	if a.Zone != "" {
+		parts = append(parts, a.Zone)
+	}
+	if a.WeekStart == "sunday" {
+		parts = append(parts, "weeks from sunday")
+	}
+	if p := a.Partial; p != nil {
+		parts = append(parts, "partial_period "+p.Bucket)
+	}
+	return strings.Join(parts, "; ")
+}
+
 // How long a watermark is taken for true, how long an answer waits for it, and how
 // many a world remembers.
 const (

@@ -97,8 +97,30 @@ type Metric struct {
 	Time        []string    `json:"metric_time,omitempty"` // grains of metric_time
 	Required    []string    `json:"required_filters,omitempty"`
 	Dimensions  []Dimension `json:"dimensions"`
+	Kind        string      `json:"kind"`
+	Needs       string      `json:"needs,omitempty"` // what a question for it must have
+	Segments    []string    `json:"segments,omitempty"`
+	Hierarchies []Hierarchy `json:"hierarchies,omitempty"`
+	Parameters  []Parameter `json:"parameters,omitempty"`
 
 	synonyms []string
+}
+
+// Hierarchy orders dimensions from coarse to fine; it is asked for as a dimension,
+// with the finest level as its grain.
+type Hierarchy struct {
+	Name   string   `json:"name"`
+	Levels []string `json:"levels"`
+}
+
+// Parameter is a value that a question for a metric may set.
+type Parameter struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Description string   `json:"description,omitempty"`
+	Default     string   `json:"default,omitempty"`
+	Required    bool     `json:"required,omitempty"`
+	Allowed     []string `json:"allowed,omitempty"`
 }
 
 // Dimension is what a metric may be grouped or filtered by, under a spelling
@@ -109,6 +131,20 @@ type Dimension struct {
 	Description string   `json:"description"`
 	Grains      []string `json:"grains,omitempty"`
 	FilterOnly  bool     `json:"filter_only,omitempty"`
+}
+
+// Text writes a parameter on one line: its type, default and allowed values.
+func (p Parameter) Text() string {
+	out := p.Name + " " + p.Type
+	if p.Required {
+		out += ", required"
+	} else {
+		out += ", else " + p.Default
+	}
+	if len(p.Allowed) > 0 {
+		out += ": " + strings.Join(p.Allowed, ", ")
+	}
+	return out
 }
 
 // Metrics answers list_metrics.
@@ -136,7 +172,16 @@ func (v *view) metrics() ([]Metric, error) {
 	out := make([]Metric, len(list))
 	for i, m := range list {
 		out[i] = Metric{Name: string(m.Name), Description: m.Description, Unit: m.Unit, Format: m.Format,
-			Tables: []string{}, Time: m.Time, Required: m.Required, Dimensions: []Dimension{}, synonyms: m.Synonyms}
+			Tables: []string{}, Time: m.Time, Required: m.Required, Dimensions: []Dimension{}, Kind: string(m.Kind), Segments: m.Segments, synonyms: m.Synonyms}
+		if m.NeedsTime {
+			out[i].Needs = "a time dimension with a grain"
+		}
+		for _, h := range m.Hierarchies {
+			out[i].Hierarchies = append(out[i].Hierarchies, Hierarchy{h.Name, h.Levels})
+		}
+		for _, p := range m.Parameters {
+			out[i].Parameters = append(out[i].Parameters, parameter(p))
+		}
 		for _, e := range m.Entities {
 			out[i].Tables = append(out[i].Tables, string(e))
 		}
@@ -146,6 +191,14 @@ func (v *view) metrics() ([]Metric, error) {
 	}
 	v.listed = out
 	return out, nil
+}
+
+func parameter(p *semantic.Parameter) Parameter {
+	out := Parameter{Name: string(p.Name), Type: string(p.Type), Description: p.Description, Required: p.Required, Allowed: p.Allowed}
+	if !p.Required {
+		out.Default = p.Default
+	}
+	return out
 }
 
 // Tables answers search_tables: the entities without their columns.

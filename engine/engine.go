@@ -77,6 +77,8 @@ type Applied struct {
 	Entity     string `json:"entity,omitempty"` // whose rows it filters; "" for filters on metrics and metric_time
 	Text       string `json:"text"`
 	Overridden bool   `json:"overridden,omitempty"`
+	// Counted marks a time range of the caller's whose dates were counted from now.
+	Counted bool `json:"-"`
 }
 
 // stage names, in order; timings, audit and docs use these words.

@@ -238,7 +238,7 @@ func (q *query) applied() []Applied {
 			if a.Origin != metric.OfCaller && (len(q.plan.Main().Legs) > 1 || a.Entity != q.plan.Main().Legs[0].Tables[0].Entity.Name) {
 				text = string(a.Entity) + ": " + text // not the only fact's: say whose it is
 			}
-			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})
+			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden, Counted: a.Counted})
 		}
 	}
 	if q.written != nil {

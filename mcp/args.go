@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,6 +60,8 @@ func normalise(raw json.RawMessage, t reflect.Type, path string) (json.RawMessag
 			raw = slices.Concat(json.RawMessage("["), raw, json.RawMessage("]"))
 		}
 		return normaliseList(raw, t, path)
+	case reflect.Map:
+		return normaliseMap(raw, t, path)
 	case reflect.String:
 		if raw[0] != '"' {
 			return nil, malformed(path, "a text")
@@ -73,7 +76,7 @@ func normalise(raw json.RawMessage, t reflect.Type, path string) (json.RawMessag
 			return nil, malformed(path, "a whole number")
 		}
 		return json.RawMessage(n.String()), nil
-	case reflect.Interface: // a filter value: any scalar
+	case reflect.Interface: // a filter's or a parameter's value: any scalar
 		if raw[0] == '{' || raw[0] == '[' {
 			return nil, malformed(path, "a text, number, boolean or null")
 		}
@@ -119,10 +122,25 @@ func normaliseObject(raw json.RawMessage, t reflect.Type, path string) (json.Raw
 	if raw[0] == '"' && shorthand(t) != "" { // a bare text stands for its main field
 		return json.Marshal(map[string]json.RawMessage{shorthand(t): raw})
 	}
+	known := fields(t)
+	return normaliseKeys(raw, path, func(key string) (reflect.Type, error) {
+		ft, ok := known[key]
+		if !ok {
+			return nil, unknownArgument(path, key, known)
+		}
+		return ft, nil
+	})
+}
+
+// normaliseMap is an object whose keys are the caller's own names.
+func normaliseMap(raw json.RawMessage, t reflect.Type, path string) (json.RawMessage, error) {
+	return normaliseKeys(raw, path, func(string) (reflect.Type, error) { return t.Elem(), nil })
+}
+
+func normaliseKeys(raw json.RawMessage, path string, typeOf func(key string) (reflect.Type, error)) (json.RawMessage, error) {
 	if raw[0] != '{' {
 		return nil, malformed(path, "an object")
 	}
-	known := fields(t)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := d.Token(); err != nil {
 		return nil, malformed(path, "an object")
@@ -138,9 +156,9 @@ func normaliseObject(raw json.RawMessage, t reflect.Type, path string) (json.Raw
 		if err := d.Decode(&value); err != nil && err != io.EOF {
 			return nil, malformed(join(path, key), "JSON")
 		}
-		ft, ok := known[key]
-		if !ok {
-			return nil, unknownArgument(path, key, known)
+		ft, err := typeOf(key)
+		if err != nil {
+			return nil, err
 		}
 		if _, twice := out[key]; twice {
 			return nil, diag.New(diag.RequestMalformed, "the argument %q is given twice", join(path, key)).WithHint("give it once")
@@ -152,10 +170,13 @@ func normaliseObject(raw json.RawMessage, t reflect.Type, path string) (json.Raw
 	return json.Marshal(out)
 }
 
-// fields maps the JSON names of a struct to their types.
+// fields maps the JSON names of a struct, and of those embedded in it, to their types.
 func fields(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous {
+			maps.Copy(out, fields(f.Type))
+		}
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name != "" && name != "-" {
 			out[name] = t.Field(i).Type
@@ -180,7 +201,9 @@ func shorthand(t reflect.Type) string {
 var misplaced = map[string]string{
 	"op": "op stands inside an item of filters", "values": "values stands inside an item of filters", "value": "write values: [..] inside an item of filters",
 	"grain": "grain stands inside an item of dimensions, as {name, grain}", "group_by": "name dimensions in dimensions", "where": "write filters: [{field, op, values}]",
-	"having": "filter on a metric's name inside filters", "measures": "name metrics in metrics", "query": "write sql", "tenant": "identity comes from the connection, never from arguments",
+	"having": "filter on a metric's name inside filters", "timezone": "write zone", "tz": "write zone", "or": "write any: [..] as an item of filters", "any": "any stands as an item of filters",
+	"last": "last stands inside an item of time", "this": "this stands inside an item of time", "from": "from stands inside an item of time", "to": "to stands inside an item of time",
+	"time_range": "write time: [{field, from, to}]", "date_range": "write time: [{field, from, to}]", "top_n": "write top: {dimension, by, n}", "compare": "a comparison is a metric of its own; list_metrics lists them", "measures": "name metrics in metrics", "query": "write sql", "tenant": "identity comes from the connection, never from arguments",
 	"subject": "identity comes from the connection, never from arguments", "user": "identity comes from the connection, never from arguments", "role": "identity comes from the connection, never from arguments",
 }
 

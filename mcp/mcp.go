@@ -29,6 +29,7 @@ type Asker interface {
 	Metrics(context.Context, engine.Describing) ([]engine.Metric, error)
 	Tables(context.Context, engine.Describing) ([]engine.Table, error)
 	Table(context.Context, engine.Describing) (*engine.Table, error)
+	Contents(context.Context, engine.Describing) (*engine.Contents, error)
 	Subject(id string) (policy.Subject, bool)
 	Refused(ctx context.Context, tool string, s policy.Subject, asked json.RawMessage, err error) error
 }

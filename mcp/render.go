@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"plumbline/compiler/metric"
 	"plumbline/engine"
 	"plumbline/engine/shape"
 	"plumbline/semantic/diag"
@@ -24,7 +25,13 @@ type result struct {
 	CutBy     string           `json:"cut_by,omitempty"` // rows or bytes
 	Applied   []engine.Applied `json:"applied_filters"`
 	Warnings  []string         `json:"warnings"`
-	SQL       string           `json:"sql,omitempty"`
+
+	Zone        string              `json:"zone,omitempty"`       // whose days are meant
+	WeekStart   string              `json:"week_start,omitempty"` // of answers by week
+	AsOf        []engine.AsOf       `json:"as_of,omitempty"`
+	Partial     *engine.Partial     `json:"partial_period,omitempty"`
+	Definitions []metric.Definition `json:"definitions,omitempty"`
+	SQL         string              `json:"sql,omitempty"`
 }
 
 // answered writes an answer twice for two kinds of clients: as structured
@@ -33,12 +40,16 @@ func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
 	t := ans.Table
 	structured := result{
 		QueryID: ans.QueryID, Columns: t.Columns, Rows: t.Rows, RowCount: len(t.Rows), Truncated: t.Truncated,
-		Limit: t.Limit, LimitBy: ans.LimitSource, CutBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings, SQL: ans.SQL,
+		Limit: t.Limit, LimitBy: ans.LimitSource, CutBy: t.CutBy, Applied: ans.Applied, Warnings: ans.Warnings,
+		Zone: ans.Zone, WeekStart: ans.WeekStart, AsOf: ans.AsOf, Partial: ans.Partial, Definitions: ans.Definitions, SQL: ans.SQL,
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", ans.QueryID, plural(len(t.Rows), "row"))
 	if t.Truncated {
 		b.WriteString(", truncated")
+	}
+	if when := ans.When(); when != "" {
+		b.WriteString("; " + when)
 	}
 	b.WriteByte('\n')
 	for _, a := range ans.Applied {
@@ -52,6 +63,9 @@ func answered(ans *engine.Answer) (*sdk.CallToolResult, error) {
 	}
 	for _, w := range ans.Warnings {
 		fmt.Fprintf(&b, "# %s\n", w)
+	}
+	for _, d := range ans.Definitions {
+		fmt.Fprintf(&b, "# %s\n", d.Text())
 	}
 	if ans.SQL != "" {
 		fmt.Fprintf(&b, "# sql: %s\n", strings.Join(strings.Fields(ans.SQL), " "))
@@ -115,13 +129,18 @@ func metricsText(list []engine.Metric) string {
 	}
 	b.WriteString(plural(len(list), "metric") + "\n")
 	for _, m := range list {
-		fmt.Fprintf(&b, "%s: %s", m.Name, m.Description)
+		b.WriteString(m.Name)
+		if m.Kind != "simple" {
+			fmt.Fprintf(&b, " (%s)", m.Kind)
+		}
+		b.WriteString(": " + m.Description)
 		if m.Unit != "" {
 			fmt.Fprintf(&b, " [%s]", m.Unit)
 		}
 		b.WriteByte('\n')
 		if len(list) <= 10 {
 			fmt.Fprintf(&b, "  by %s\n", dimensions(m))
+			b.WriteString(extras(m))
 		}
 	}
 	if len(list) > 10 {
@@ -148,6 +167,24 @@ func dimensions(m engine.Metric) string {
 		parts = append(parts, "and must filter "+strings.Join(m.Required, ", "))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// extras lists what else a question for a metric may have, or must.
+func extras(m engine.Metric) string {
+	var b strings.Builder
+	if m.Needs != "" {
+		fmt.Fprintf(&b, "  needs %s\n", m.Needs)
+	}
+	if len(m.Segments) > 0 {
+		fmt.Fprintf(&b, "  segments %s\n", strings.Join(m.Segments, ", "))
+	}
+	for _, h := range m.Hierarchies {
+		fmt.Fprintf(&b, "  hierarchy %s: %s\n", h.Name, strings.Join(h.Levels, " > "))
+	}
+	for _, p := range m.Parameters {
+		fmt.Fprintf(&b, "  parameter %s\n", p.Text())
+	}
+	return b.String()
 }
 
 func grains(g []string) string {

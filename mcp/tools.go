@@ -9,6 +9,7 @@ import (
 	"plumbline/compiler/metric"
 	"plumbline/engine"
 	"plumbline/policy"
+	"plumbline/semantic/diag"
 )
 
 // tool is one MCP tool: what clients read, and what it does.
@@ -30,22 +31,33 @@ func (t tool) describe() *sdk.Tool {
 var tools = []tool{
 	{
 		name: engine.ToolList, title: "List metrics",
-		description: "Governed metrics you may ask: meaning, unit, and the dimensions each can be grouped or filtered by. Start here.",
+		description: "Governed metrics you may ask: meaning, unit, dimensions, segments, parameters. Start here.",
 		schema: `{"type":"object","additionalProperties":false,"properties":{
 "search":{"type":"string","description":"words to look for; leave out for all"},
+"dimension":{"type":"string","description":"in place of metrics: what one holds, as table.dimension: frequent values, first and last"},
 "limit":{"type":"integer","description":"how many, default 50"}}}`,
 		run: listMetrics,
 	},
 	{
 		name: engine.ToolMetrics, title: "Query metrics",
 		description: "Answer a business question with metrics. Joins, aggregation and row rules are done for you.",
-		schema: `{"type":"object","additionalProperties":false,"required":["metrics"],"properties":{
+		schema: `{"type":"object","additionalProperties":false,"properties":{
 "metrics":{"type":"array","items":{"type":"string"},"description":"metric names"},
-"dimensions":{"type":"array","description":"what to group by; metric_time is each metric's own date","items":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},"grain":{"type":"string","description":"time only: hour, day, week, month, quarter, year"}}}},
-"filters":{"type":"array","description":"all must hold; field is a dimension, or a metric of this question (applied after aggregation)","items":{"type":"object","additionalProperties":false,"required":["field","op"],"properties":{"field":{"type":"string"},"op":{"type":"string","description":"= != < <= > >= in not_in between is_null is_not_null contains starts_with ends_with"},"values":{"type":"array","items":{"type":"string"},"description":"numbers, booleans and dates as text: \"5\", \"true\", \"2026-04-01\""},"grain":{"type":"string","description":"time only: compare buckets"}}}},
-"time":{"type":"array","description":"ranges on time dimensions","items":{"type":"object","additionalProperties":false,"required":["field"],"properties":{"field":{"type":"string"},"from":{"type":"string","description":"e.g. 2026-04-01"},"to":{"type":"string","description":"a date means through the end of that day, a time means before it"}}}},
+"dimensions":{"type":"array","description":"what to group by; metric_time is each metric's own date","items":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},"grain":{"type":"string","description":"of time: second, minute, hour, day, week, month, quarter, year, fiscal_quarter, fiscal_year or a calendar's; of a hierarchy: its finest level"}}}},
+"filters":{"type":"array","description":"all must hold; field is a dimension, or a metric of this question (applied after aggregation)","items":{"type":"object","additionalProperties":false,"properties":{"field":{"type":"string"},"op":{"type":"string","description":"= != < <= > >= in not_in between is_null is_not_null contains starts_with ends_with"},"values":{"type":"array","items":{"type":"string"},"description":"numbers, booleans and dates as text: \"5\", \"true\", \"2026-04-01\""},"grain":{"type":"string","description":"time only: compare buckets"},"any":{"type":"array","items":{"type":"object"},"description":"alone: filters of which one must hold"},"all":{"type":"array","items":{"type":"object"},"description":"alone, in any: filters that must all hold"}}}},
+"segments":{"type":"array","items":{"type":"string"},"description":"named conditions"},
+"time":{"type":"array","description":"ranges on time dimensions: from and to, or last, or this","items":{"type":"object","additionalProperties":false,"required":["field"],"properties":{"field":{"type":"string"},"from":{"type":"string","description":"e.g. 2026-04-01"},"to":{"type":"string","description":"a date means through the end of that day, a time means before it"},"last":{"type":"string","description":"complete periods before now: 3 months"},"including_current":{"type":"boolean","description":"last: the current period is one of them"},"this":{"type":"string","description":"the current period so far: month"}}}},
 "order":{"type":"array","items":{"type":"object","additionalProperties":false,"required":["by"],"properties":{"by":{"type":"string"},"desc":{"type":"boolean"}}}},
 "limit":{"type":"integer"},
+"offset":{"type":"integer","description":"rows to pass over"},
+"totals":{"type":"string","description":"total or subtotals: rows over several groups, told by rolled_up"},
+"top":{"type":"object","additionalProperties":false,"required":["dimension","by","n"],"description":"only the n greatest groups of a dimension by a metric; other: the rest as one row","properties":{"dimension":{"type":"string"},"by":{"type":"string"},"n":{"type":"integer"},"other":{"type":"boolean"}}},
+"fill_gaps":{"type":"boolean","description":"rows for time buckets without data"},
+"rows":{"type":"string","description":"a table: its rows as they are, dimensions as columns, no metrics"},
+"parameters":{"type":"object","description":"values by parameter name"},
+"zone":{"type":"string","description":"IANA time zone of days"},
+"week_start":{"type":"string","description":"monday or sunday"},
+"definitions":{"type":"boolean","description":"say what each metric is"},
 "show_sql":{"type":"boolean","description":"give the compiled SQL too"}}}`,
 		run: queryMetrics,
 	},
@@ -68,7 +80,8 @@ var tools = []tool{
 		name: engine.ToolDescribe, title: "Describe table",
 		description: "Columns of one table, how each may be used (output, filter, join), joins, required filters and measures.",
 		schema: `{"type":"object","additionalProperties":false,"required":["table"],"properties":{
-"table":{"type":"string"}}}`,
+"table":{"type":"string"},
+"dimension":{"type":"string","description":"what this one holds instead: frequent values, first and last"}}}`,
 		run: describeTable,
 	},
 }
@@ -78,27 +91,46 @@ type searchArgs struct {
 	Limit  int    `json:"limit"`
 }
 
+type listArgs struct {
+	Search    string `json:"search"`
+	Dimension string `json:"dimension"`
+	Limit     int    `json:"limit"`
+}
+
 func listMetrics(ctx context.Context, a Asker, s policy.Subject, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	var args searchArgs
-	if err := decode(raw, &args); err != nil {
+	var args listArgs
+	err := decode(raw, &args)
+	if err == nil && args.Dimension != "" && args.Search != "" {
+		err = diag.New(diag.RequestMalformed, "search looks for metrics, and dimension asks what one holds").WithHint("send one of them")
+	}
+	if err != nil {
 		return nil, refuse(ctx, a, engine.ToolList, s, raw, err)
 	}
-	list, err := a.Metrics(ctx, engine.Describing{Tool: engine.ToolList, Subject: s, Asked: raw, Search: args.Search, Limit: args.Limit})
+	d := engine.Describing{Tool: engine.ToolList, Subject: s, Asked: raw, Search: args.Search, Dimension: args.Dimension, Limit: args.Limit}
+	if args.Dimension != "" {
+		return contents(ctx, a, d)
+	}
+	list, err := a.Metrics(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	return described(map[string]any{"metrics": list}, metricsText(list))
 }
 
-// metricArgs is what query_metrics takes.
+// contents tells what a dimension holds.
+func contents(ctx context.Context, a Asker, d engine.Describing) (*sdk.CallToolResult, error) {
+	c, err := a.Contents(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return described(c, "")
+}
+
+// metricArgs is what query_metrics takes: a question, and what to say beside the rows.
 type metricArgs struct {
-	Metrics    []string              `json:"metrics"`
-	Dimensions []metric.DimensionRef `json:"dimensions"`
-	Filters    []metric.Filter       `json:"filters"`
-	Time       []metric.TimeRange    `json:"time"`
-	Order      []metric.Order        `json:"order"`
-	Limit      *int                  `json:"limit"`
-	ShowSQL    bool                  `json:"show_sql"`
+	metric.Question
+	Definitions bool `json:"definitions"`
+	ShowSQL     bool `json:"show_sql"`
 }
 
 func queryMetrics(ctx context.Context, a Asker, s policy.Subject, raw json.RawMessage) (*sdk.CallToolResult, error) {
@@ -106,8 +138,7 @@ func queryMetrics(ctx context.Context, a Asker, s policy.Subject, raw json.RawMe
 	if err := decode(raw, &args); err != nil {
 		return nil, refuse(ctx, a, engine.ToolMetrics, s, raw, err)
 	}
-	q := &metric.Question{Metrics: args.Metrics, Dimensions: args.Dimensions, Filters: args.Filters, Time: args.Time, Order: args.Order, Limit: args.Limit}
-	ans, err := a.Answer(ctx, engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: q, Asked: raw, ShowSQL: args.ShowSQL})
+	ans, err := a.Answer(ctx, engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: &args.Question, Asked: raw, ShowSQL: args.ShowSQL, Define: args.Definitions})
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +173,17 @@ func searchTables(ctx context.Context, a Asker, s policy.Subject, raw json.RawMe
 
 func describeTable(ctx context.Context, a Asker, s policy.Subject, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	var args struct {
-		Table string `json:"table"`
+		Table     string `json:"table"`
+		Dimension string `json:"dimension"`
 	}
 	if err := decode(raw, &args); err != nil {
 		return nil, refuse(ctx, a, engine.ToolDescribe, s, raw, err)
 	}
-	t, err := a.Table(ctx, engine.Describing{Tool: engine.ToolDescribe, Subject: s, Asked: raw, Table: args.Table})
+	d := engine.Describing{Tool: engine.ToolDescribe, Subject: s, Asked: raw, Table: args.Table, Dimension: args.Dimension}
+	if args.Dimension != "" {
+		return contents(ctx, a, d)
+	}
+	t, err := a.Table(ctx, d)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func TestToolsAnswer(t *testing.T) {
 	require.NotContains(t, tab.SQL, "acme", "the compiled text carries no rule")
 	require.Contains(t, got.Content[0].Text, "metric_time,revenue\n2026-04-01,51676334\n2026-01-01,43849490\n")
 	require.Contains(t, got.Content[0].Text, "# policy filter: a row rule on orders\n")
-	require.True(t, strings.HasPrefix(got.Content[0].Text, tab.QueryID+": 2 rows\n"))
+	require.True(t, strings.HasPrefix(got.Content[0].Text, tab.QueryID+": 2 rows; as of 2026-06-30; UTC\n"), got.Content[0].Text)
 	require.Equal(t, tab.QueryID, lastRecord(t).ID, "the id finds the record")
 
 	got = call(t, srv, "ana", engine.ToolSQL, sqlArgs("SELECT id, name FROM customers"))
@@ -77,6 +77,63 @@ func TestToolsAnswer(t *testing.T) {
 	require.Equal(t, "orders", one.Name)
 	require.Len(t, one.Columns, 10)
 	require.Len(t, one.Joins, 2)
+}
+
+// What an answer says of its time: the dates of a relative range, up to when the
+// data come, the zone, and the bucket that is not whole.
+func TestAnswersTellTheirTime(t *testing.T) {
+	srv := web(t, shop(t))
+	got := call(t, srv, "greta", engine.ToolMetrics, `{"metrics":["ticket_count","refund_rate"],"dimensions":[{"name":"metric_time","grain":"month"}],"time":[{"field":"metric_time","last":"2 months","including_current":true}],"definitions":true}`)
+	text := got.Content[0].Text
+	tab := got.table(t)
+	require.Equal(t, tab.QueryID+": 1 row; metric_time last 2 months including the current one: from 2026-06-01 to 2026-07-15; support_tickets as of 2026-06-29T21:39:03Z; orders as of 2026-06-30; UTC; partial_period 2026-06-01",
+		strings.SplitN(text, "\n", 2)[0])
+	require.Contains(t, text, "# ticket_count (simple): number of rows of support_tickets; 0 where there is no row\n")
+	require.Contains(t, text, "# refund_rate (ratio): refunded_revenue / revenue, NULL where revenue is 0; groups do not add up\n")
+	var out struct {
+		Zone        string
+		AsOf        []engine.AsOf  `json:"as_of"`
+		Partial     engine.Partial `json:"partial_period"`
+		Definitions []struct {
+			Name, Kind, Is string
+			Additive       bool
+		}
+		Columns []struct {
+			Name     string
+			Additive *bool
+		}
+	}
+	require.NoError(t, json.Unmarshal(got.Structured, &out))
+	require.Equal(t, "UTC", out.Zone)
+	require.Equal(t, []engine.AsOf{{Table: "support_tickets", At: "2026-06-29T21:39:03Z"}, {Table: "orders", At: "2026-06-30"}}, out.AsOf)
+	require.Equal(t, engine.Partial{Column: "metric_time", Bucket: "2026-06-01", Tables: []string{"support_tickets"}}, out.Partial)
+	require.Len(t, out.Definitions, 4)
+	require.Nil(t, out.Columns[1].Additive)
+	require.False(t, *out.Columns[2].Additive, "rates do not add up")
+
+	got = call(t, srv, "ana", engine.ToolMetrics, `{"metrics":["revenue"],"dimensions":["customers.plan"]}`)
+	require.NotContains(t, string(got.Structured), "as_of")
+	require.NotContains(t, got.Content[0].Text, "UTC")
+}
+
+// What a dimension holds, through either tool.
+func TestContents(t *testing.T) {
+	srv := web(t, shop(t))
+	for tool, args := range map[string]string{engine.ToolList: `{"dimension":"customers.plan"}`, engine.ToolDescribe: `{"table":"customers","dimension":"plan"}`} {
+		got := call(t, srv, "ana", tool, args)
+		require.False(t, got.IsError, "%+v", got.Content)
+		require.JSONEq(t, string(got.Structured), got.Content[0].Text)
+		var c engine.Contents
+		require.NoError(t, json.Unmarshal(got.Structured, &c))
+		require.Equal(t, "customers.plan", c.Dimension)
+		require.Len(t, c.Values, 3)
+		require.Equal(t, tool, lastRecord(t).Tool)
+	}
+	r := call(t, srv, "ana", engine.ToolList, `{"dimension":"customers.email"}`).refusals(t)
+	require.Equal(t, string(diag.ResolveUnknown), r[0].Code)
+	require.Equal(t, string(diag.ResolveUnknown), lastRecord(t).Outcome)
+	r = call(t, srv, "ana", engine.ToolList, `{"dimension":"customers.plan","search":"plan"}`).refusals(t)
+	require.Equal(t, string(diag.RequestMalformed), r[0].Code)
 }
 
 func TestToolsRefuse(t *testing.T) {

@@ -52,6 +52,9 @@ type question struct {
 	Where    []string `help:"Filter as 'field op value', e.g. 'plan = enterprise'. Repeatable." sep:"none"`
 	From     string   `help:"Keep metric_time from this date on."`
 	To       string   `help:"Keep metric_time through this day."`
+	Last     string   `help:"Keep the last complete periods of metric_time, e.g. '3 months'."`
+	This     string   `help:"Keep the current period of metric_time so far, e.g. month."`
+	Zone     string   `help:"IANA time zone of days, in place of the model's."`
 	Order    []string `help:"Name to order by; name:desc for descending. Repeatable." sep:"none"`
 	Limit    *int     `help:"How many rows."`
 	Question string   `help:"The whole question as JSON, as query_metrics takes it; @file reads a file."`
@@ -69,7 +72,7 @@ func (q question) build() (*metric.Question, error) {
 		out, err := metric.Decode(raw)
 		return &out, err
 	}
-	out := &metric.Question{Metrics: q.Metrics, Limit: q.Limit}
+	out := &metric.Question{Metrics: q.Metrics, Limit: q.Limit, Zone: q.Zone}
 	for _, by := range q.By {
 		name, grain, _ := strings.Cut(by, ":")
 		out.Dimensions = append(out.Dimensions, metric.DimensionRef{Name: name, Grain: grain})
@@ -87,8 +90,8 @@ func (q question) build() (*metric.Question, error) {
 		}
 		out.Filters = append(out.Filters, f)
 	}
-	if q.From != "" || q.To != "" {
-		out.Time = append(out.Time, metric.TimeRange{Field: metric.MetricTime, From: q.From, To: q.To})
+	if q.From != "" || q.To != "" || q.Last != "" || q.This != "" {
+		out.Time = append(out.Time, metric.TimeRange{Field: metric.MetricTime, From: q.From, To: q.To, Last: q.Last, This: q.This})
 	}
 	for _, o := range q.Order {
 		name, desc := strings.CutSuffix(o, ":desc")
@@ -100,6 +103,7 @@ func (q question) build() (*metric.Question, error) {
 type queryCmd struct {
 	As  string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
 	SQL bool   `name:"show-sql" help:"Print the compiled SQL too."`
+	Def bool   `name:"define" help:"Say what each metric is."`
 	question
 }
 
@@ -114,7 +118,7 @@ func (c queryCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: q, Asked: asked, ShowSQL: c.SQL})
+		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: q, Asked: asked, ShowSQL: c.SQL, Define: c.Def})
 		return e.answer(ans, err)
 	})
 }
@@ -126,11 +130,7 @@ func (e *env) answer(ans *engine.Answer, err error) error {
 		return err
 	}
 	if e.cli.JSON {
-		return e.print(map[string]any{
-			"query_id": ans.QueryID, "columns": ans.Table.Columns, "rows": ans.Table.Rows, "truncated": ans.Table.Truncated,
-			"limit": ans.Table.Limit, "limit_source": ans.LimitSource,
-			"applied_filters": ans.Applied, "warnings": ans.Warnings, "sql": ans.SQL,
-		})
+		return e.print(asMap(ans))
 	}
 	if ans.SQL != "" {
 		fmt.Fprintln(e.stderr, ans.SQL)
@@ -147,8 +147,37 @@ func (e *env) answer(ans *engine.Answer, err error) error {
 	for _, w := range ans.Warnings {
 		fmt.Fprintf(e.stderr, "# %s\n", w)
 	}
+	if when := ans.When(); when != "" {
+		fmt.Fprintf(e.stderr, "# %s\n", when)
+	}
+	for _, d := range ans.Definitions {
+		fmt.Fprintf(e.stderr, "# %s\n", d.Text())
+	}
 	_, err = io.WriteString(e.stdout, ans.Table.CSV())
 	return err
+}
+
+// asMap is an answer in JSON. What depends on time, and definitions, stand there
+// only where an answer has them.
+func asMap(ans *engine.Answer) map[string]any {
+	out := map[string]any{
+		"query_id": ans.QueryID, "columns": ans.Table.Columns, "rows": ans.Table.Rows, "truncated": ans.Table.Truncated,
+		"limit": ans.Table.Limit, "limit_source": ans.LimitSource,
+		"applied_filters": ans.Applied, "warnings": ans.Warnings, "sql": ans.SQL,
+	}
+	if ans.Zone != "" {
+		out["zone"], out["as_of"] = ans.Zone, ans.AsOf
+	}
+	if ans.WeekStart != "" {
+		out["week_start"] = ans.WeekStart
+	}
+	if ans.Partial != nil {
+		out["partial_period"] = ans.Partial
+	}
+	if ans.Definitions != nil {
+		out["definitions"] = ans.Definitions
+	}
+	return out
 }
 
 type explainCmd struct {
@@ -190,19 +219,25 @@ func (c explainCmd) Run(e *env) error {
 }
 
 type metricsCmd struct {
-	As     string   `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
-	Search []string `arg:"" optional:"" help:"Words to look for."`
+	As        string   `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	Dimension string   `help:"What a dimension holds instead, as table.dimension: frequent values, first and last."`
+	Search    []string `arg:"" optional:"" help:"Words to look for."`
 }
 
-// Run lists metrics.
+// Run lists metrics, or tells what a dimension holds.
 func (c metricsCmd) Run(e *env) error {
 	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
 		search := strings.Join(c.Search, " ")
-		asked, err := json.Marshal(map[string]string{"search": search})
+		asked, err := json.Marshal(map[string]string{"search": search, "dimension": c.Dimension})
 		if err != nil {
 			return err
 		}
-		list, err := eng.Metrics(e.ctx, engine.Describing{Tool: engine.ToolList, Subject: s, Asked: asked, Search: search, Limit: 1000})
+		d := engine.Describing{Tool: engine.ToolList, Subject: s, Asked: asked, Search: search, Dimension: c.Dimension, Limit: 1000}
+		if c.Dimension != "" {
+			d.Limit = 0
+			return e.contents(eng.Contents(e.ctx, d))
+		}
+		list, err := eng.Metrics(e.ctx, d)
 		if err != nil {
 			return err
 		}
@@ -213,14 +248,58 @@ func (c metricsCmd) Run(e *env) error {
 			fmt.Fprintln(e.stderr, "no metric matches; leave the words out to list all")
 		}
 		for _, m := range list {
-			fmt.Fprintf(e.stdout, "%s\t%s\n", m.Name, m.Description)
-			if len(m.Time) > 0 {
-				fmt.Fprintf(e.stdout, "\tby %s\t%s\n", metric.MetricTime, strings.Join(m.Time, " "))
-			}
-			for _, d := range m.Dimensions {
-				fmt.Fprintf(e.stdout, "\tby %s\t%s\n", d.Name, strings.Join(d.Grains, " "))
-			}
+			e.listed(m)
 		}
 		return nil
 	})
+}
+
+// listed prints one metric and below it what goes with it.
+func (e *env) listed(m engine.Metric) {
+	fmt.Fprintf(e.stdout, "%s\t%s\n", m.Name, m.Description)
+	if m.Needs != "" {
+		fmt.Fprintf(e.stdout, "\tneeds %s\n", m.Needs)
+	}
+	if len(m.Time) > 0 {
+		fmt.Fprintf(e.stdout, "\tby %s\t%s\n", metric.MetricTime, strings.Join(m.Time, " "))
+	}
+	for _, d := range m.Dimensions {
+		fmt.Fprintf(e.stdout, "\tby %s\t%s\n", d.Name, strings.Join(d.Grains, " "))
+	}
+	for _, h := range m.Hierarchies {
+		fmt.Fprintf(e.stdout, "\thierarchy %s\t%s\n", h.Name, strings.Join(h.Levels, " > "))
+	}
+	for _, s := range m.Segments {
+		fmt.Fprintf(e.stdout, "\tsegment %s\n", s)
+	}
+	for _, p := range m.Parameters {
+		fmt.Fprintf(e.stdout, "\tparameter %s\n", p.Text())
+	}
+}
+
+// contents prints what a dimension holds: values with their counts, the first and the last.
+func (e *env) contents(c *engine.Contents, err error) error {
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.print(c)
+	}
+	if c.Min != nil {
+		fmt.Fprintf(e.stdout, "first\t%v\nlast\t%v\n", c.Min, c.Max)
+	}
+	for _, v := range c.Values {
+		value := v.Value
+		if value == nil {
+			value = "NULL"
+		}
+		fmt.Fprintf(e.stdout, "%v\t%v\n", value, v.Rows)
+	}
+	if c.More {
+		fmt.Fprintln(e.stderr, "# there are more values, less frequent")
+	}
+	if c.Masked != "" {
+		fmt.Fprintf(e.stderr, "# masked for you: %s\n", c.Masked)
+	}
+	return nil
 }

@@ -229,6 +229,9 @@ func (b *builder) timeRanges() {
 			}
 			return rangeTest(name, *tc, r)
 		})
+		if n := len(b.plan.Applied); n > 0 && relativeWords(r) != nil && b.plan.Applied[n-1].Text == rangeText(r) {
+			b.plan.Applied[n-1].Counted = true
+		}
 	}
 }
 

@@ -21,6 +21,10 @@ type Listing struct {
 	Synonyms    []string
 	Required    []string // dimensions that a question must filter by, as entity.dimension
 	Dimensions  []ListedDimension
+	Segments    []string // as entity.segment
+	Hierarchies []ListedHierarchy
+	Parameters  []*semantic.Parameter // that it reads
+	NeedsTime   bool                  // it goes along time: a question needs a time dimension at a grain
 }
 
 // ListedDimension is a dimension that goes with a metric, under a spelling that
@@ -37,7 +41,7 @@ type ListedDimension struct {
 // the dimensions that all facts of a metric share.
 func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressions) ([]Listing, error) {
 	s := newScope(view, catalog, exprs)
-	dimensions := map[string][]ListedDimension{} // metrics of the same facts share them
+	shared := map[string]Listing{} // dimensions, segments and hierarchies are those of the facts
 	var out []Listing
 	for _, m := range catalog.Metrics {
 		if !s.answerable(m, nil) || s.maskOf(m) != "" {
@@ -49,10 +53,13 @@ func List(view resolve.View, catalog *semantic.Catalog, exprs *resolve.Expressio
 		}
 		one := s.listing(m, facts)
 		key := fmt.Sprintf("%q", one.Entities)
-		if _, ok := dimensions[key]; !ok {
-			dimensions[key] = s.shared(facts)
+		if _, ok := shared[key]; !ok {
+			all := Listing{Dimensions: s.shared(facts)}
+			all.Segments, all.Hierarchies = s.extras(facts)
+			shared[key] = all
 		}
-		one.Dimensions = dimensions[key]
+		one.Dimensions, one.Segments, one.Hierarchies = shared[key].Dimensions, shared[key].Segments, shared[key].Hierarchies
+		one.Parameters, one.NeedsTime = s.parametersOf(m), s.needsTime(m)
 		out = append(out, one)
 	}
 	return out, s.failure

@@ -323,6 +323,7 @@ type AppliedFilter struct {
 	Name       semantic.Name // the model's name of the filter; "" for the caller's
 	Text       string
 	Overridden bool
+	Counted    bool // a time range that was counted from now
 }
 
 // Walk calls f for a value and all below it.
