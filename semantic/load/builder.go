@@ -44,10 +44,10 @@ func (b *builder) build(raw *rawModel) {
 		check()
 	}
 	b.cycles()
-	b.allMetrics(top.child("metrics"), raw.Metrics)
 	for _, label := range top.child("calendars").scope(slices.Collect(maps.Keys(raw.Calendars)), "calendar") {
 		b.calendars = append(b.calendars, b.calendar(top.child("calendars", label), label, raw.Calendars[label]))
 	}
+	b.allMetrics(top.child("metrics"), raw.Metrics)
 	for _, label := range top.child("parameters").scope(slices.Collect(maps.Keys(raw.Parameters)), "parameter") {
 		b.parameters = append(b.parameters, b.parameter(top.child("parameters", label), label, raw.Parameters[label]))
 	}

@@ -4,9 +4,10 @@
 //
 // It promises that a catalog it gives is whole: names are NFC and unique without
 // regard to case, every reference meets what it names, every aggregate and grain
-// fits its type, relationships reach keys and form no unnamed cycle. It leaves
-// SQL to the compiler: expressions are text here, with the place where each
-// begins, and Dimension.Reads is filled for plain fields only.
+// fits its type, relationships reach keys and form no unnamed cycle, metrics are of
+// one kind each. It leaves SQL to the compiler: expressions are text here, those of
+// derived metrics too, with the place where each begins; Dimension.Reads is filled
+// for plain fields only, and what derived metrics are made of is not known yet.
 //
 // The road: the shapes of semantic/schema are laid over the workspace's own
 // copy, CUE evaluates and refuses what does not fit, the syntax trees give the

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -152,25 +153,35 @@ func (n node) within(b *builder, names []string) {
 	}
 }
 
-// dimensionAnywhere checks the last part of a question's spelling of a dimension;
-// where it leads from, the compiler knows.
-func (n node) dimensionAnywhere(b *builder, path string) {
+// dimensionAnywhere checks the last part of a question's spelling of a dimension
+// and gives the dimensions of that name; where it leads from, the compiler knows.
+func (n node) dimensionAnywhere(b *builder, path string) []*semantic.Dimension {
 	last := path[strings.LastIndexByte(path, '.')+1:]
 	if last == "" || nameOf(last).Key() == "metric_time" {
-		return
+		return nil
 	}
+	var found []*semantic.Dimension
 	var known []string
 	for _, e := range b.entities {
-		if alike(e.Dimensions, last, dimensionName) != nil {
-			return
+		if d := alike(e.Dimensions, last, dimensionName); d != nil {
+			found = append(found, d)
 		}
 		known = append(known, texts(e.Dimensions, dimensionName)...)
 	}
-	n.unknown("dimension", last, "", known)
+	if found == nil {
+		n.unknown("dimension", last, "", known)
+	}
+	return found
 }
 
 func (n node) where(b *builder, raw rawWhere) semantic.Where {
-	n.child("field").dimensionAnywhere(b, raw.Field)
+	dimensions := n.child("field").dimensionAnywhere(b, raw.Field)
+	for i, v := range raw.Values {
+		if len(dimensions) > 0 && !slices.ContainsFunc(dimensions, func(d *semantic.Dimension) bool { return mayBe(d, v) }) {
+			n.child("values", strconv.Itoa(i)).invalid("the value does not fit; %q is %s", raw.Field, dimensions[0].Type)
+		}
+	}
+	n.child("grain").anyGrain(b, raw.Grain)
 	takes := ""
 	switch raw.Op {
 	case "is_null", "is_not_null":
@@ -194,6 +205,31 @@ func (n node) where(b *builder, raw rawWhere) semantic.Where {
 		n.invalid("%s takes %s", raw.Op, takes)
 	}
 	return semantic.Where{Field: raw.Field, Op: raw.Op, Values: raw.Values, Grain: raw.Grain, Pos: n.label()}
+}
+
+// mayBe reports whether a value may be compared with a dimension. Text may be a
+// time or the digits of a number.
+func mayBe(d *semantic.Dimension, value any) bool {
+	switch value.(type) {
+	case json.Number, float64:
+		return d.Kind == semantic.KindNumber || d.Type == ""
+	case bool:
+		return d.Kind == semantic.KindBoolean || d.Type == ""
+	case string:
+		return d.Kind != semantic.KindBoolean
+	}
+	return true
+}
+
+// anyGrain checks that the value of n is a grain of some time.
+func (n node) anyGrain(b *builder, grain string) {
+	known := append(slices.Clone(semantic.Grains), semantic.FiscalQuarter, semantic.FiscalYear)
+	for _, c := range b.calendars {
+		known = append(known, texts(c.Grains, func(g semantic.CalendarGrain) semantic.Name { return g.Name })...)
+	}
+	if grain != "" && !slices.ContainsFunc(known, func(g string) bool { return nameOf(g).Look() == nameOf(grain).Look() }) {
+		n.unknown("grain", grain, "", known)
+	}
 }
 
 // madeOf checks the references of one metric.
