@@ -108,13 +108,7 @@ func run(t *testing.T, data string, count int) {
 	subject, ok := eng.Subject("all")
 	require.True(t, ok)
 
-	bare := ducktest.Open(t, nil)
-	tables, err := filepath.Glob(filepath.Join(data, "*.parquet"))
-	require.NoError(t, err)
-	for _, file := range tables {
-		name := strings.TrimSuffix(filepath.Base(file), ".parquet")
-		bare.Exec(t, fmt.Sprintf("CREATE VIEW %q AS SELECT * FROM read_parquet('%s')", name, file))
-	}
+	bare := bareTables(t, data)
 
 	queries, err := filepath.Glob(filepath.Join(data, "q*.sql"))
 	require.NoError(t, err)
@@ -126,6 +120,19 @@ func run(t *testing.T, data string, count int) {
 			compare(t, eng, subject, bare, string(text))
 		})
 	}
+}
+
+// bareTables is DuckDB alone on the suite's files.
+func bareTables(t *testing.T, data string) *ducktest.DB {
+	t.Helper()
+	bare := ducktest.Open(t, nil)
+	tables, err := filepath.Glob(filepath.Join(data, "*.parquet"))
+	require.NoError(t, err)
+	for _, file := range tables {
+		name := strings.TrimSuffix(filepath.Base(file), ".parquet")
+		bare.Exec(t, fmt.Sprintf("CREATE VIEW %q AS SELECT * FROM read_parquet('%s')", name, file))
+	}
+	return bare
 }
 
 // compare holds the two answers against each other as multisets of rows; where
@@ -142,6 +149,12 @@ func compare(t *testing.T, eng *engine.Engine, s policy.Subject, bare *ducktest.
 	}
 	got := cells(ans.Table)
 	require.Len(t, got, len(want))
+	sameTables(t, got, want)
+}
+
+// sameTables compares rows as multisets; it sorts both.
+func sameTables(t *testing.T, got, want [][]string) {
+	t.Helper()
 	sortRows(got)
 	sortRows(want)
 	for i := range want {
