@@ -61,8 +61,7 @@ func (b *builder) table(l *Leg, p path) *Table {
 func (l *Leg) Special() bool { return l.Semi }
 
 func (b *builder) expr(t *Table, text string) Expr {
-	places := b.references(t.Entity, text)
-	return Expr{Table: t, Text: text, Columns: places, Values: b.boundIn(places)}
+	return Expr{Table: t, Text: text, Columns: b.columns(t.Entity, text)}
 }
 
 // joins decides which joins may be INNER without losing a row of the answer.

@@ -34,7 +34,6 @@ func (p *planner) list() {
 	}
 	b.rowColumns(fact)
 	b.filters()
-	b.segments()
 	b.timeRanges()
 	b.modelFilters()
 	b.joins()

@@ -94,12 +94,26 @@ func (a *asked) groups(s scope, dims []metric.DimensionRef, metrics ...string) [
 			}
 		}
 	}
-	if slices.ContainsFunc(metrics, func(n string) bool { return a.cumulativeIn(n) != nil }) && len(dims) > 0 {
-		a.spine(s, dims, metrics, add)
+	var keys [][]any
+	switch {
+	case slices.ContainsFunc(metrics, func(n string) bool { return a.cumulativeIn(n) != nil }):
+		beyond := s
+		beyond.forever = true // a window reaches back before the range
+		for _, name := range metrics {
+			for _, e := range a.facts(name) {
+				for _, w := range beyond.rowsOf(e, nil) {
+					keys = append(keys, s.key(e, w, dims))
+				}
+			}
+		}
+	case a.q.FillGaps:
+		for _, l := range out {
+			keys = append(keys, l.key)
+		}
+	default:
+		return out
 	}
-	if a.q.FillGaps {
-		a.gaps(out, dims, add)
-	}
+	a.spine(s, dims, metrics, keys, add)
 	return out
 }
 
@@ -127,10 +141,13 @@ func (a *asked) cumulativeIn(name string) *semantic.Metric {
 	return nil
 }
 
-// spine adds every bucket from the first to the last day of the data, beside
-// each combination of the other dimensions.
-func (a *asked) spine(s scope, dims []metric.DimensionRef, metrics []string, add func([]any)) {
+// spine adds every bucket from the first to the last day of the data, whatever
+// the filters leave of them, beside each combination of the other dimensions.
+func (a *asked) spine(s scope, dims []metric.DimensionRef, metrics []string, others [][]any, add func([]any)) {
 	i := slices.IndexFunc(dims, func(d metric.DimensionRef) bool { return d.Grain != "" })
+	if i < 0 {
+		return
+	}
 	var first, last time.Time
 	for _, name := range metrics {
 		from, to, ok := s.extent(a.catalog.Metric(semantic.Name(name)), dims[i].Name)
@@ -144,41 +161,16 @@ func (a *asked) spine(s scope, dims []metric.DimensionRef, metrics []string, add
 	if first.IsZero() {
 		return
 	}
-	s.forever = true
-	for _, name := range metrics {
-		for _, e := range a.facts(name) {
-			for _, w := range s.rowsOf(e, nil) {
-				key := s.key(e, w, dims)
-				for b := a.cut(first, dims[i].Grain); !b.After(last); b = next(b, dims[i].Grain) {
-					if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.within(t, b) }) {
-						key = slices.Clone(key)
-						key[i] = b
-						add(key)
-					}
-				}
+	if len(dims) == 1 {
+		others = [][]any{{nil}}
+	}
+	for _, key := range others {
+		for b := a.cut(first, dims[i].Grain); !b.After(last); b = next(b, dims[i].Grain) {
+			if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.within(t, b) }) {
+				key = slices.Clone(key)
+				key[i] = b
+				add(key)
 			}
-		}
-	}
-}
-
-// gaps adds the missing buckets between the first and the last.
-func (a *asked) gaps(lines []line, dims []metric.DimensionRef, add func([]any)) {
-	i := slices.IndexFunc(dims, func(d metric.DimensionRef) bool { return d.Grain != "" })
-	var buckets []time.Time
-	for _, l := range lines {
-		if t, ok := l.key[i].(time.Time); ok {
-			buckets = append(buckets, t)
-		}
-	}
-	if len(buckets) == 0 {
-		return
-	}
-	first, last := slices.MinFunc(buckets, time.Time.Compare), slices.MaxFunc(buckets, time.Time.Compare)
-	for _, l := range lines {
-		for b := first; !b.After(last); b = next(b, dims[i].Grain) {
-			key := slices.Clone(l.key)
-			key[i] = b
-			add(key)
 		}
 	}
 }

@@ -34,6 +34,9 @@ type pipeline struct {
 	access    map[string]policy.EntityAccess
 	functions map[string]bool
 	memo      prove.Memo
+	// sparing proves every tenth text only: random questions are many.
+	sparing bool
+	texts   int
 }
 
 // answer is a table whose cells are text; NULL is nil.
@@ -240,6 +243,9 @@ func (p *pipeline) proved(ctx context.Context, text string, model []resolve.Span
 	out, err := rewrite.Apply(ctx, p.db, bound, decision, rewrite.Options{RowCap: rowCap})
 	if err != nil {
 		return "", err
+	}
+	if p.texts++; p.sparing && p.texts%10 != 0 {
+		return out.Text, nil
 	}
 	in := prove.Input{Text: out.Text, Catalog: p.catalog, Decision: decision, RowCap: rowCap, Functions: p.functions, Memo: &p.memo, Private: map[string][]semantic.Name{}}
 	for _, o := range bound.Outputs {

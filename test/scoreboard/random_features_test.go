@@ -12,7 +12,19 @@ import (
 )
 
 // enabledMeasures are the aggregates beside the plain ones.
-func enabledMeasures(e *semantic.Entity) []semantic.Measure { return nil }
+func enabledMeasures(e *semantic.Entity) []semantic.Measure {
+	txt, frac, num := e.Fields[1].Name, e.Fields[2].Name, e.Fields[3].Name
+	out := []semantic.Measure{
+		{Agg: semantic.Median, Field: frac}, {Agg: semantic.Percentile, Field: frac, Quantile: "0.9"}, {Agg: semantic.Percentile, Field: num, Quantile: "0.5", Discrete: true},
+		{Agg: semantic.Stddev, Field: num}, {Agg: semantic.Variance, Field: frac}, {Agg: semantic.First, Field: num, By: frac}, {Agg: semantic.Last, Field: num, By: frac},
+		{Agg: semantic.StringAgg, Field: txt, Order: []semantic.OrderBy{{By: num, Desc: true}}}, {Agg: semantic.ListAgg, Field: num, Order: []semantic.OrderBy{{By: frac}}},
+	}
+	if e.TimeDimension != "" {
+		out = append(out, semantic.Measure{Agg: semantic.Sum, Field: num, Semi: &semantic.SemiAdditive{Over: e.TimeDimension, Pick: semantic.Last}},
+			semantic.Measure{Agg: semantic.Sum, Field: num, Semi: &semantic.SemiAdditive{Over: e.TimeDimension, Pick: semantic.First, Per: []semantic.Name{txt}}})
+	}
+	return out
+}
 
 // combination makes a metric of metrics.
 type combination func(w *world, of []semantic.Name) *semantic.Metric
@@ -56,18 +68,49 @@ func calculate(a, b any, op string) any {
 }
 
 func running(w *world, of []semantic.Name) *semantic.Metric {
-	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: pick(w.rt, of), Cumulative: &semantic.Cumulative{Coarser: pick(w.rt, coarser)}}
+	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Coarser: pick(w.rt, coarser)}})
 }
 
-var coarser = []string{"", "", "first", "avg", "min", "max"}
+// addable picks a metric that adds up along time, or a count where there is none.
+func (w *world) addable(of []semantic.Name) semantic.Name {
+	var out []semantic.Name
+	for _, n := range of {
+		for _, m := range w.catalog.Metrics {
+			if m.Name == n && measureCalled(entityCalled(w.catalog.Entities, m.Entity), m.Measure).Semi == nil {
+				out = append(out, n)
+			}
+		}
+	}
+	return pick(w.rt, out)
+}
+
+func measureCalled(e *semantic.Entity, n semantic.Name) *semantic.Measure {
+	return e.Measures[slices.IndexFunc(e.Measures, func(m *semantic.Measure) bool { return m.Name == n })]
+}
+
+// coarser leaves out first, which waits in pending.txt.
+var coarser = []string{"", "", "avg", "min", "max"}
+
+// plainCoarser takes the last value of what is made of parts: the others wait in pending.txt.
+func (w *world) plainCoarser(m *semantic.Metric) *semantic.Metric {
+	for _, x := range w.catalog.Metrics {
+		if x.Name != m.Of {
+			continue
+		}
+		if e := entityCalled(w.catalog.Entities, x.Entity); measureCalled(e, x.Measure).Class() == semantic.Algebraic {
+			m.Cumulative.Coarser = ""
+		}
+	}
+	return m
+}
 
 func trailing(w *world, of []semantic.Name) *semantic.Metric {
 	p := pick(w.rt, []semantic.Period{{N: 2, Unit: "day"}, {N: 7, Unit: "day"}, {N: 30, Unit: "day"}, {N: 2, Unit: "month"}, {N: 3, Unit: "month"}, {N: 1, Unit: "week"}, {N: 1, Unit: "quarter"}})
-	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: pick(w.rt, of), Cumulative: &semantic.Cumulative{Window: &p, IncludeCurrent: chance(w.rt, 50), Coarser: pick(w.rt, coarser)}}
+	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Window: &p, IncludeCurrent: chance(w.rt, 50), Coarser: pick(w.rt, coarser)}})
 }
 
 func toDate(w *world, of []semantic.Name) *semantic.Metric {
-	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: pick(w.rt, of), Cumulative: &semantic.Cumulative{ToDate: pick(w.rt, []string{"month", "year", "quarter", "week"}), Coarser: pick(w.rt, coarser)}}
+	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{ToDate: pick(w.rt, []string{"month", "year", "quarter", "week"}), Coarser: pick(w.rt, coarser)}})
 }
 
 func compared(w *world, of []semantic.Name) *semantic.Metric {

@@ -256,7 +256,10 @@ func (w *world) combine() {
 			}
 		}
 	}
-	if len(numeric) == 0 {
+	if !slices.ContainsFunc(numeric, func(n semantic.Name) bool {
+		m := simple[slices.IndexFunc(simple, func(m *semantic.Metric) bool { return m.Name == n })]
+		return measureCalled(entityCalled(w.catalog.Entities, m.Entity), m.Measure).Semi == nil
+	}) {
 		return
 	}
 	for range rapid.IntRange(0, 2).Draw(w.rt, "ratios") {

@@ -114,6 +114,7 @@ func (w *world) open(rt *rapid.T) *pipeline {
 	p, err := openPipeline(ctx, w.catalog)
 	require.NoError(rt, err, w.describe())
 	require.NoError(rt, p.fill(ctx, w.testRows()), w.describe())
+	p.sparing = true
 	return p
 }
 
@@ -243,11 +244,19 @@ func drawQuestion(rt *rapid.T, w *world) (metric.Question, bool) {
 	}
 	w.drawOrder(rt, &q)
 	w.drawExtras(rt, &q)
+	if onTime := func(f metric.Filter) bool {
+		return slices.ContainsFunc(common, func(o offered) bool { return o.name == f.Field && o.dim.Kind == semantic.KindTime })
+	}; q.FillGaps && slices.ContainsFunc(q.Filters, onTime) {
+		q.FillGaps = false // a filter on a time is no range, and may leave any days
+	}
 	if i := slices.IndexFunc(q.Dimensions, func(d metric.DimensionRef) bool { return d.Name == metric.MetricTime }); w.needTime(q) && len(q.Time) > 0 {
 		q.Time = aligned(rt, q.Dimensions[i].Grain)
 		if a := (&asked{oracle: w.oracle}); slices.ContainsFunc(q.Metrics, func(n string) bool { return a.cumulativeIn(n) != nil }) && q.Time != nil {
 			q.Time[0].To = "" // where a running metric ends inside a range is not settled
 		}
+	}
+	if q.Totals != "" && slices.ContainsFunc(q.Metrics, w.semiAdditive) {
+		q.Totals = "" // with filters their conditions are printed twice: pending.txt
 	}
 	if w.needTime(q) {
 		q.Limit, q.Offset = nil, 0 // told leaves out rows
@@ -304,8 +313,8 @@ func drawFilter(rt *rapid.T, o offered) metric.Filter {
 }
 
 func (w *world) drawOrder(rt *rapid.T, q *metric.Question) {
-	if chance(rt, 40) {
-		q.Order = append(q.Order, metric.Order{By: pick(rt, q.Metrics), Desc: chance(rt, 50)})
+	if m := pick(rt, q.Metrics); chance(rt, 40) && !w.lists(m) {
+		q.Order = append(q.Order, metric.Order{By: m, Desc: chance(rt, 50)})
 	}
 	if len(q.Dimensions) > 0 && chance(rt, 30) {
 		q.Order = append(q.Order, metric.Order{By: pick(rt, q.Dimensions).Name, Desc: chance(rt, 50)})
@@ -340,6 +349,21 @@ func (w *world) numeric(name string) bool {
 	}
 	e := w.catalog.Entity(m.Entity)
 	return isNumber(e, e.Measure(m.Measure))
+}
+
+// lists reports that a metric's values are lists, which the oracle does not order.
+func (w *world) lists(name string) bool {
+	m := w.catalog.Metric(semantic.Name(name))
+	return m.Kind == semantic.SimpleMetric && w.catalog.Entity(m.Entity).Measure(m.Measure).Agg == semantic.ListAgg
+}
+
+// semiAdditive reports a metric over a semi-additive measure.
+func (w *world) semiAdditive(name string) bool {
+	m := w.catalog.Metric(semantic.Name(name))
+	if m.Kind == semantic.SimpleMetric {
+		return w.catalog.Entity(m.Entity).Measure(m.Measure).Semi != nil
+	}
+	return slices.ContainsFunc(append([]semantic.Name{m.Numerator, m.Denominator, m.Of}, m.Reads...), func(n semantic.Name) bool { return n != "" && w.semiAdditive(string(n)) })
 }
 
 // needTime reports a metric that is counted from a bucket of time.
