@@ -355,7 +355,7 @@ func (v *view) table(vis *resolve.Visible) (Table, error) {
 		t.Columns = append(t.Columns, c)
 	}
 	for _, d := range e.Dimensions {
-		if class, _ := vis.Class(d.Name); shown(vis, d.Name) && resolve.Computed(d) {
+		if class, _ := vis.Class(d.Name); shown(vis, d.Name) && d.Expr != "" {
 			t.Columns = append(t.Columns, Column{Name: string(d.Name), Type: string(d.Type), Description: d.Description,
 				Use: class.String(), Grains: d.Grains, Computed: true})
 		}

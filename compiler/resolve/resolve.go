@@ -231,16 +231,9 @@ func columnNames(v *Visible, private bool) []semantic.Name {
 		add(f.Name)
 	}
 	for _, d := range v.Entity.Dimensions {
-		if Computed(d) && v.Entity.Field(d.Name) == nil {
+		if d.Expr != "" && v.Entity.Field(d.Name) == nil {
 			add(d.Name)
 		}
 	}
 	return out
-}
-
-// Computed reports that a dimension is a column of its own to raw SQL: it has an
-// expression, and one that reads no parameter, since only a metric question says
-// what a parameter is.
-func Computed(d *semantic.Dimension) bool {
-	return d.Expr != "" && !slices.ContainsFunc(sqlast.Tokens(d.Expr), func(t sqlast.Token) bool { return t.Kind == sqlast.Param })
 }
