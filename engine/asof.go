@@ -133,6 +133,7 @@ func (q *query) watermark(ctx context.Context, f metric.Fact) (time.Time, error)
 		return time.Time{}, nil
 	}
 	own := q.e.begin(ctx, q.w, Request{Tool: q.req.Tool, Subject: q.req.Subject, SQL: maxOf(f.Entity, f.Column), ours: true})
+	own.view, own.now = q.view, q.now // one moment, one account of what the subject sees
 	at, err := own.lastTime(ctx, f.Bucket)
 	q.beside = append(q.beside, own.beside...)
 	return at, own.explainContext(ctx, err)

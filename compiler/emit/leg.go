@@ -8,7 +8,12 @@ import (
 // expr prints SQL of the model with its columns qualified.
 func (w *writer) expr(e metric.Expr) {
 	at := 0
-	for _, c := range e.Columns {
+	for i, c := range e.Columns {
+		if c.Parameter != "" {
+			w.put(e.Text[at:c.At], e.Values[i])
+			at = c.End
+			continue
+		}
 		w.put(e.Text[at:c.At], table(e.Table), ".")
 		at = c.At
 	}

@@ -35,6 +35,7 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{},
 		frames: map[string]*builder{}, lookups: map[string]*lookup{}}
 	p.q = p.settle(q)
+	p.parameters()
 	p.rows = p.frame(p.q)
 	if q.Rows != "" {
 		p.list()
@@ -42,6 +43,9 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 		p.ask()
 	}
 	p.limit()
+	if len(p.errs) == 0 {
+		p.unread()
+	}
 	if p.failure != nil {
 		return nil, p.failure
 	}
@@ -153,9 +157,12 @@ type planner struct {
 	spanned  *builder            // of the spine's extent; nil when it needs none
 	asked    []*semantic.Metric  // beside plan.Metrics
 	asking   string              // the asked metric whose parts are planned, for messages
-	tables   int
-	placed   int // caller's conditions that stand in the plan
-	expected int // and how many should
+	values   map[string]string   // literals of the parameters that are given, by key
+
+	readParameters map[string]bool // parameters that something reads, by key
+	tables         int
+	placed         int // caller's conditions that stand in the plan
+	expected       int // and how many should
 }
 
 // builder builds one frame.
@@ -188,6 +195,7 @@ func (b *builder) main() bool { return b.frame == b.plan.Frames[0] }
 func (b *builder) place() {
 	b.dimensions()
 	b.filters()
+	b.segments()
 	b.timeRanges()
 	if b.lifted {
 		b.overriding()

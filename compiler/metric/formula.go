@@ -302,9 +302,3 @@ func (s *scope) additive(m *semantic.Metric) bool {
 func linear(expr string) bool {
 	return !strings.ContainsAny(expr, "*/(0123456789$<>=") && !strings.Contains(strings.ToLower(expr), "case")
 }
-
-// parameter is a parameter's value as a number.
-func (p *planner) parameter(name semantic.Name) Value {
-	p.refuse(diag.New(diag.UnsupportedAsk, "parameter %q", name))
-	return nil
-}

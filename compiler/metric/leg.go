@@ -61,7 +61,8 @@ func (b *builder) table(l *Leg, p path) *Table {
 func (l *Leg) Special() bool { return l.Semi }
 
 func (b *builder) expr(t *Table, text string) Expr {
-	return Expr{Table: t, Text: text, Columns: b.columns(t.Entity, text)}
+	places := b.references(t.Entity, text)
+	return Expr{Table: t, Text: text, Columns: places, Values: b.boundIn(places)}
 }
 
 // joins decides which joins may be INNER without losing a row of the answer.

@@ -233,6 +233,7 @@ type Expr struct {
 	Table   *Table
 	Text    string
 	Columns []resolve.Place
+	Values  []string // beside Columns, the literals of parameters; nil when there are none
 }
 
 // Condition is one filter. Exactly one of Model, Test and Parts is set. ID is
@@ -313,6 +314,7 @@ const (
 	OfFixed    FilterOrigin = "fixed"
 	OfDefault  FilterOrigin = "default"
 	OfRequired FilterOrigin = "required"
+	OfSegment  FilterOrigin = "segment"
 )
 
 // AppliedFilter tells the caller about one filter: what it says and whose it

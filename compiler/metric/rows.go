@@ -34,6 +34,7 @@ func (p *planner) list() {
 	}
 	b.rowColumns(fact)
 	b.filters()
+	b.segments()
 	b.timeRanges()
 	b.modelFilters()
 	b.joins()

@@ -95,6 +95,16 @@ func (s *scope) closedBy(m *semantic.Metric, above ...*semantic.Metric) string {
 
 // columns gives the column references of a model expression.
 func (s *scope) columns(e *semantic.Entity, expr string) []resolve.Place {
+	places := s.references(e, expr)
+	isParameter := func(p resolve.Place) bool { return p.Parameter != "" }
+	if !slices.ContainsFunc(places, isParameter) {
+		return places
+	}
+	return slices.DeleteFunc(slices.Clone(places), isParameter)
+}
+
+// references gives the column references and parameters of a model expression.
+func (s *scope) references(e *semantic.Entity, expr string) []resolve.Place {
 	places, err := s.exprs.Columns(e.Name, expr)
 	if err != nil {
 		s.fail(err)

@@ -311,6 +311,9 @@ func (m *modelCheck) check(e *semantic.Entity, x *modelExpr, tree sqlast.Expr, t
 	if len(r.errs) > 0 || x.aggregates() && !m.custom(x, tree, text, start) {
 		return
 	}
+	if x.dimension != nil && len(x.parameters) > 0 {
+		m.report(x, diag.New(diag.ModelSQL, "a dimension is a column of its entity, and takes no parameter").WithHint("read the parameter in a measure, a segment or a filter"))
+	}
 	if len(r.bound.Unordered) > 0 && x.aggregates() {
 		m.report(x, diag.New(diag.ModelSQL, "the result of %s depends on an order of rows", strings.Join(r.bound.Unordered, ", ")).
 			WithHint("give the order inside, as in list(x ORDER BY y)"))
