@@ -29,10 +29,8 @@ func (w *writer) from(l *metric.Leg) {
 			w.put("\nFROM ")
 			w.byModel(func() { w.put(entity) })
 			continue
-		case t.Inner:
-			w.put("\nINNER JOIN ")
 		default:
-			w.put("\nLEFT JOIN ")
+			w.put("\n", joinWord(t), " ")
 		}
 		w.byModel(func() {
 			w.put(entity, " ON ")
@@ -52,6 +50,20 @@ func (w *writer) from(l *metric.Leg) {
 	}
 }
 
+func joinWord(t *metric.Table) string {
+	word := "LEFT JOIN"
+	if t.Inner {
+		word = "INNER JOIN"
+	}
+	if t.Join.AsOf != nil {
+		word = "ASOF " + word
+	}
+	return word
+}
+
+// on prints what joins a table. A version is the one with from <= at < to; written
+// with coalesce, the comparison is one that DuckDB can hash by. Conditions on the
+// other side alone come before an ASOF join looks for the last row.
 func (w *writer) on(t *metric.Table) {
 	if t.Day != nil {
 		w.operand(*t.Day)
@@ -61,6 +73,13 @@ func (w *writer) on(t *metric.Table) {
 		pair := t.Join.On[i]
 		w.put(w.column(t.Parent, pair.From), " = ", w.column(t, pair.To))
 	})
+	if v := t.Join.Valid; v != nil {
+		at, until := w.column(t.Parent, v.At), t.Entity.Field(v.To)
+		w.put(" AND ", at, " >= ", w.column(t, v.From), " AND ", at, " < coalesce(", w.column(t, v.To), ", CAST('infinity' AS ", until.Type.SQL(), "))")
+	}
+	if a := t.Join.AsOf; a != nil {
+		w.put(" AND ", w.column(t.Parent, a.At), " >= ", w.column(t, a.Time))
+	}
 	for _, c := range t.Filters {
 		w.put(" AND ")
 		w.condition(c, nil)

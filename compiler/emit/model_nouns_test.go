@@ -16,6 +16,9 @@ import (
 //
 //	entity orders time=at key=id
 //	  measure p90 = percentile(total) q=0.9 discrete by=at order=a,-b sep=; semi=last:at:account where NOT deleted fill 0
+//	  join buyer customers: a = b and c = d complete valid=at,from,to
+//	  join rate rates: currency = code as_of=at,time
+//	  join persons persons: through=owners,account,person,weight,share
 //	metric paid = orders.revenue filter status = 'paid' where region = ["eu"]; plan is_null
 //	metric share = a / b where region = ["eu"]
 
@@ -127,4 +130,40 @@ func wheres(t testing.TB, text string) []semantic.Where {
 		out = append(out, w)
 	}
 	return out
+}
+
+// joinOf reads a join line.
+func joinOf(t testing.TB, line string) *semantic.Relationship {
+	head, rest, ok := strings.Cut(strings.TrimPrefix(line, "join "), ": ")
+	require.True(t, ok, line)
+	name, to, _ := strings.Cut(head, " ")
+	r := &semantic.Relationship{Name: semantic.Name(name), To: semantic.Name(to), Kind: semantic.ManyToOne}
+	words := strings.Fields(rest)
+	for i := 0; i < len(words); i++ {
+		key, value, _ := strings.Cut(words[i], "=")
+		parts := namesOf(strings.Split(value, ","))
+		switch {
+		case i+2 < len(words) && words[i+1] == "=":
+			r.On = append(r.On, semantic.JoinPair{From: semantic.Name(words[i]), To: semantic.Name(words[i+2])})
+			i += 2
+		case key == "and":
+		case key == "complete":
+			r.Complete = true
+		case key == "one_to_one", key == "one_to_many":
+			r.Kind = semantic.RelationshipKind(key)
+		case key == "valid":
+			r.Valid = &semantic.Validity{At: parts[0], From: parts[1], To: parts[2]}
+		case key == "as_of":
+			r.AsOf = &semantic.AsOf{At: parts[0], Time: parts[1]}
+		case key == "through":
+			r.Kind = semantic.ManyToMany
+			r.Through = &semantic.Bridge{Entity: parts[0], Near: parts[1], Far: parts[2], Allocate: semantic.Allocation(parts[3])}
+			if len(parts) > 4 {
+				r.Through.Weight = parts[4]
+			}
+		default:
+			require.Fail(t, "join", line)
+		}
+	}
+	return r
 }

@@ -160,7 +160,6 @@ func metricInJSON(t testing.TB, name, parts string) *semantic.Metric {
 }
 
 var (
-	joinLine   = regexp.MustCompile(`^join (\w+) (\w+): (\w+) = (\w+)( complete| one_to_one| one_to_many)?$`)
 	filterLine = regexp.MustCompile(`^filter (\w+) (\w+)(?: on (\w+))?(?: unless (\w+))?(?:: (.*))?$`)
 	allGrains  = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
 )
@@ -172,13 +171,7 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 		e.Measures = append(e.Measures, out)
 		return &semantic.Metric{Name: out.Name, Kind: semantic.SimpleMetric, Entity: e.Name, Measure: out.Name}
 	case "join":
-		m := joinLine.FindStringSubmatch(line)
-		require.NotNil(t, m, line)
-		r := &semantic.Relationship{Name: semantic.Name(m[1]), To: semantic.Name(m[2]), Kind: semantic.ManyToOne,
-			On: []semantic.JoinPair{{From: semantic.Name(m[3]), To: semantic.Name(m[4])}}, Complete: m[5] == " complete"}
-		if strings.HasPrefix(m[5], " one") {
-			r.Kind = semantic.RelationshipKind(strings.TrimSpace(m[5]))
-		}
+		r := joinOf(t, line)
 		e.Relationships = append(e.Relationships, r)
 	case "filter":
 		m := filterLine.FindStringSubmatch(line)

@@ -13,8 +13,9 @@ import (
 // maxPaths bounds the search in models whose relationships cross a lot.
 const maxPaths = 5000
 
-// path leads from a fact to an entity over relationships of which each row
-// meets at most one partner. The empty path is the fact itself.
+// path leads from a fact to an entity over relationships of which each row meets
+// at most one partner, and over one declared bridge at most. The empty path is the
+// fact itself.
 type path struct {
 	roles []*semantic.Relationship
 	to    *resolve.Visible
@@ -33,53 +34,6 @@ func (p path) step(r *semantic.Relationship, to *resolve.Visible) path {
 	return path{roles: append(slices.Clone(p.roles), r), to: to}
 }
 
-// follow gives the entity a to-one relationship leads to, nil for another kind
-// or when the subject may not use it.
-func (s *scope) follow(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
-	if r.Kind != semantic.ManyToOne && r.Kind != semantic.OneToOne {
-		return nil
-	}
-	return s.usable(from, r)
-}
-
-// usable gives the other entity of a relationship whose two sides the subject has
-// unmasked. Masks are equal where values are not, or differ where they are equal:
-// a join over them would multiply or lose rows.
-func (s *scope) usable(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
-	to := s.joined(from, r)
-	if to == nil || maskedKey(from, r, to) != "" {
-		return nil
-	}
-	return to
-}
-
-// joined gives the other entity of a relationship whose two sides the subject has, masked or not.
-func (s *scope) joined(from *resolve.Visible, r *semantic.Relationship) *resolve.Visible {
-	to := s.entity(r.To)
-	if to == nil {
-		return nil
-	}
-	for _, pair := range r.On {
-		if !present(from, pair.From) || !present(to, pair.To) {
-			return nil
-		}
-	}
-	return to
-}
-
-// maskedKey names a masked key of a relationship, "" when there is none.
-func maskedKey(from *resolve.Visible, r *semantic.Relationship, to *resolve.Visible) string {
-	for _, pair := range r.On {
-		switch {
-		case from.Masked[pair.From.Key()]:
-			return naming(from, pair.From)
-		case to.Masked[pair.To.Key()]:
-			return naming(to, pair.To)
-		}
-	}
-	return ""
-}
-
 // behindMask names the masked key that parts a fact from the owners of a
 // dimension, "" when no to-one path leads there at all. For errors only.
 func (s *scope) behindMask(fact *resolve.Visible, owners []*resolve.Visible) string {
@@ -96,7 +50,7 @@ func (s *scope) behindMask(fact *resolve.Visible, owners []*resolve.Visible) str
 			return now.masked
 		}
 		for _, r := range now.at.Entity.Relationships {
-			if r.Kind != semantic.ManyToOne && r.Kind != semantic.OneToOne {
+			if !walked(r) {
 				continue
 			}
 			to := s.joined(now.at, r)
@@ -104,7 +58,7 @@ func (s *scope) behindMask(fact *resolve.Visible, owners []*resolve.Visible) str
 				continue
 			}
 			seen[to.Entity.Name.Key()] = true
-			queue = append(queue, step{to, or(now.masked, maskedKey(now.at, r, to))})
+			queue = append(queue, step{to, or(now.masked, s.maskedKey(now.at, r))})
 		}
 	}
 	return ""
@@ -121,7 +75,7 @@ func (s *scope) reach(fact *resolve.Visible) []path {
 	for i := 0; i < len(found); i++ {
 		from := found[i]
 		for _, r := range from.to.Entity.Relationships {
-			to := s.follow(from.to, r)
+			to := s.follow(from, r)
 			if to == nil || to == fact || visits(from, to.Entity.Name) {
 				continue
 			}
@@ -197,7 +151,7 @@ func (s *scope) rolePath(fact *resolve.Visible, roles string) (path, bool) {
 			return path{}, false
 		}
 		r := p.to.Entity.Relationships[i]
-		to := s.follow(p.to, r)
+		to := s.follow(p, r)
 		if to == nil {
 			return path{}, false
 		}
@@ -417,7 +371,7 @@ func (s *scope) maskedRole(fact *resolve.Visible, spelling string) string {
 		if to == nil {
 			return ""
 		}
-		if key := maskedKey(at, r, to); key != "" {
+		if key := s.maskedKey(at, r); key != "" {
 			return key
 		}
 		at = to
