@@ -47,7 +47,11 @@ type AsOf struct {
 
 // Bridge is the entity between two that are many to many. It has a to-one
 // relationship to each: Near leads to the entity that declares the relationship,
-// Far to the other. A pair that stands in the bridge more than once counts once.
+// Far to the other. A pair that stands in the bridge more than once counts once,
+// with the greatest of its weights; a pair whose partner is missing is grouped
+// under NULL, as is a row without pairs, whole. A filter behind the bridge keeps a
+// row once when any one partner passes all of them; where the question groups by the
+// bridge, only partners that pass have groups, and under weights only their parts count.
 type Bridge struct {
 	Entity   Name
 	Near     Name

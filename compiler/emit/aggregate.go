@@ -36,6 +36,10 @@ func marked(l *metric.Leaf, mark string) string {
 func (w *writer) aggregate(l *metric.Leaf) {
 	w.filtered[l] = true
 	m := l.Measure
+	if weight := w.weights(l); weight != "" {
+		w.weighted(l, weight)
+		return
+	}
 	switch m.Agg {
 	case semantic.Custom:
 		w.custom(l)
@@ -102,7 +106,7 @@ func (w *writer) inOrder(l *metric.Leaf) {
 		if o := l.Order[i]; o.Column == "" {
 			w.expr(*l.Arg)
 		} else {
-			w.put(w.column(fact, o.Column))
+			w.put(column(fact, o.Column))
 		}
 		if l.Order[i].Desc {
 			w.put(" DESC")
@@ -116,7 +120,7 @@ func (w *writer) inOrder(l *metric.Leaf) {
 		w.put(") IS NOT NULL")
 	}}
 	if picks {
-		also = append(also, func() { w.put(w.column(fact, m.By), " IS NOT NULL") })
+		also = append(also, func() { w.put(column(fact, m.By), " IS NOT NULL") })
 	}
 	w.filter(l, also...)
 }
@@ -199,15 +203,21 @@ func (w *writer) own(l *metric.Leaf) func() {
 
 // conjunction prints the conditions of a leaf, of which there is one at least.
 func (w *writer) conjunction(l *metric.Leaf) {
-	w.separated(len(l.Filters)+len(l.Where), " AND ", func(i int) {
-		if i >= len(l.Filters) {
-			w.condition(l.Where[i-len(l.Filters)], nil)
-			return
+	var list []func()
+	for _, f := range l.Filters {
+		list = append(list, func() {
+			w.put("(")
+			w.expr(f)
+			w.put(")")
+		})
+	}
+	for _, c := range l.Where {
+		if b := w.bridges[over(c)]; b == nil || !b.asksByMark() {
+			list = append(list, func() { w.condition(c, nil) })
 		}
-		w.put("(")
-		w.expr(l.Filters[i])
-		w.put(")")
-	})
+	}
+	list = append(list, w.bridgeMarks(l.Leg, l)...)
+	w.separated(len(list), " AND ", func(i int) { list[i]() })
 }
 
 // afterComment ends a line comment, which must not take what follows.

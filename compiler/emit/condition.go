@@ -93,14 +93,23 @@ func (w *writer) test(t metric.Test, operand func()) {
 	}
 }
 
-// operand prints a column or its bucket.
+// operand prints a column or its bucket; of what lies behind a bridge, the column
+// of the bridge's relation.
 func (w *writer) operand(o metric.Operand) {
-	col := w.column(o.Table, o.Column)
-	if o.Bucket == nil {
-		w.put(col)
+	if b := w.bridgeOf(o.Table); b != nil {
+		w.put(w.export(b, inside(o)))
 		return
 	}
-	w.put(bucket(*o.Bucket, col))
+	w.put(inside(o))
+}
+
+// inside is an operand where its table stands in FROM.
+func inside(o metric.Operand) string {
+	col := column(o.Table, o.Column)
+	if o.Bucket == nil {
+		return col
+	}
+	return bucket(*o.Bucket, col)
 }
 
 // bucket cuts a time column. Zones stand in the expression, since the session's

@@ -55,7 +55,7 @@ const (
 
 // SQL prints a plan. Its only failure is bug.internal.
 func SQL(p *metric.Plan) (Text, error) {
-	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: map[*metric.Leaf]bool{}}
+	w := &writer{plan: p, conditions: make([]int, p.Conditions+1), filtered: map[*metric.Leaf]bool{}, passed: map[int]bool{}}
 	switch f := p.Main(); {
 	case p.Ungrouped:
 		w.list(f.Legs[0])
@@ -101,6 +101,12 @@ type writer struct {
 
 	frame *metric.Frame                     // the one that is printed as a layer
 	cells map[*metric.Source][]*metric.Leaf // what is looked up
+
+	inModel int                       // how deep in what the model writes
+	bridges map[*metric.Table]*bridge // of the leg that is printed
+	weight  string                    // column that holds the weights of rows; "" where they are computed
+	passed  map[int]bool              // conditions of the model on what a level does not read
+	uneven  bool                      // levels of one leg differ in their conditions
 }
 
 func (w *writer) put(parts ...string) {
@@ -113,7 +119,9 @@ func (w *writer) put(parts ...string) {
 // and so do ranges that print itself marks.
 func (w *writer) byModel(print func()) {
 	span := resolve.Span{Start: w.text.Len()}
+	w.inModel++
 	print()
+	w.inModel--
 	span.End = w.text.Len()
 	for n := len(w.model); n > 0 && w.model[n-1].End >= span.Start; n-- {
 		span.Start = min(span.Start, w.model[n-1].Start)
@@ -135,9 +143,12 @@ func (w *writer) separated(n int, sep string, item func(int)) {
 // complete checks that nothing of the plan was lost or doubled.
 func (w *writer) complete() error {
 	for id, n := range w.conditions[1:] {
-		if n != 1 {
+		if n != 1 && !(n == 0 && w.passed[id+1]) {
 			return diag.New(diag.BugInternal, "condition %d of the plan was printed %d times", id+1, n)
 		}
+	}
+	if w.uneven {
+		return diag.New(diag.BugInternal, "a condition of the plan was printed at some levels only")
 	}
 	for _, f := range w.plan.Frames {
 		for i, leaf := range f.Leaves {
@@ -307,6 +318,8 @@ func (w *writer) limit() {
 // list prints a plan of rows as they are.
 func (w *writer) list(l *metric.Leg) {
 	p := w.plan
+	w.enter(l, every(len(p.Keys)))
+	defer w.leave()
 	w.put("SELECT ")
 	w.separated(len(p.Keys), ", ", func(i int) {
 		w.operand(l.Keys[i])
@@ -326,6 +339,6 @@ func table(t *metric.Table) string {
 
 func alias(prefix string, n int) string { return semantic.Quote(fmt.Sprint(prefix, n)) }
 
-func (w *writer) column(t *metric.Table, c semantic.Name) string {
+func column(t *metric.Table, c semantic.Name) string {
 	return table(t) + "." + semantic.Quote(string(c))
 }

@@ -23,31 +23,43 @@ func (w *writer) expr(e metric.Expr) {
 
 func (w *writer) from(l *metric.Leg) {
 	for _, t := range l.Tables {
-		entity := semantic.Quote(string(t.Entity.Name)) + " AS " + table(t)
-		switch {
+		switch b := w.bridges[t]; {
 		case t.Parent == nil:
 			w.put("\nFROM ")
-			w.byModel(func() { w.put(entity) })
-			continue
-		default:
-			w.put("\n", joinWord(t), " ")
+			w.byModel(func() { w.put(semantic.Quote(string(t.Entity.Name)), " AS ", table(t)) })
+		case b != nil && b.used():
+			w.bridgeJoin(l, b)
+		case t.Over() == nil:
+			w.join(t)
 		}
-		w.byModel(func() {
-			w.put(entity, " ON ")
-			w.on(t)
-		})
 	}
 	w.joined(l)
 	word := "\nWHERE "
-	for _, c := range l.Where {
+	also := func(print func()) {
 		w.put(word)
-		w.condition(c, nil)
+		print()
 		word = " AND "
 	}
-	if w.frame != nil && w.frame.Cut {
-		w.put(word)
-		w.cut(l)
+	for _, c := range l.Where {
+		if !w.handled(c) {
+			also(func() { w.condition(c, nil) })
+		}
 	}
+	for _, print := range w.bridgeMarks(l, nil) {
+		also(print)
+	}
+	if w.frame != nil && w.frame.Cut {
+		also(func() { w.cut(l) })
+	}
+}
+
+// join prints the join of a table to its parent.
+func (w *writer) join(t *metric.Table) {
+	w.put("\n", joinWord(t), " ")
+	w.byModel(func() {
+		w.put(semantic.Quote(string(t.Entity.Name)), " AS ", table(t), " ON ")
+		w.on(t)
+	})
 }
 
 func joinWord(t *metric.Table) string {
@@ -67,18 +79,18 @@ func joinWord(t *metric.Table) string {
 func (w *writer) on(t *metric.Table) {
 	if t.Day != nil {
 		w.operand(*t.Day)
-		w.put(" = ", w.column(t, t.Date))
+		w.put(" = ", column(t, t.Date))
 	}
 	w.separated(len(t.Join.On), " AND ", func(i int) {
 		pair := t.Join.On[i]
-		w.put(w.column(t.Parent, pair.From), " = ", w.column(t, pair.To))
+		w.put(column(t.Parent, pair.From), " = ", column(t, pair.To))
 	})
 	if v := t.Join.Valid; v != nil {
-		at, until := w.column(t.Parent, v.At), t.Entity.Field(v.To)
-		w.put(" AND ", at, " >= ", w.column(t, v.From), " AND ", at, " < coalesce(", w.column(t, v.To), ", CAST('infinity' AS ", until.Type.SQL(), "))")
+		at, until := column(t.Parent, v.At), t.Entity.Field(v.To)
+		w.put(" AND ", at, " >= ", column(t, v.From), " AND ", at, " < coalesce(", column(t, v.To), ", CAST('infinity' AS ", until.Type.SQL(), "))")
 	}
 	if a := t.Join.AsOf; a != nil {
-		w.put(" AND ", w.column(t.Parent, a.At), " >= ", w.column(t, a.Time))
+		w.put(" AND ", column(t.Parent, a.At), " >= ", column(t, a.Time))
 	}
 	for _, c := range t.Filters {
 		w.put(" AND ")

@@ -12,8 +12,12 @@ import (
 // places of the other facts' aggregates: k1 ... and g as keys has them, m1 ... for
 // all leaves of the frame, n1 ... for how many rows stand behind one with a fill.
 func (w *writer) leg(f *metric.Frame, l *metric.Leg) {
-	if l.Semi {
-		w.byLevel(f, func(keys []int) { w.semi(f, l, keys) })
+	switch {
+	case l.Semi:
+		w.byLevel(f, l, func(level []int) { w.semi(f, l, level) })
+		return
+	case l.Special():
+		w.byLevel(f, l, func(level []int) { w.atOneLevel(f, l, level) })
 		return
 	}
 	w.put("SELECT ")
@@ -49,17 +53,44 @@ func (w *writer) inLeg(l *metric.Leg, leaf *metric.Leaf, print func()) {
 }
 
 // byLevel prints a leg that groups one set of keys at a time: once for each level
-// of its frame.
-func (w *writer) byLevel(f *metric.Frame, print func(keys []int)) {
+// of its frame. The conditions of the plan count as printed once.
+func (w *writer) byLevel(f *metric.Frame, l *metric.Leg, print func(level []int)) {
 	levels := f.Levels
 	if levels == nil {
-		all := make([]int, len(f.Keys))
-		for k := range all {
-			all[k] = k
-		}
-		levels = [][]int{all}
+		levels = [][]int{every(len(f.Keys))}
 	}
-	w.separated(len(levels), "\nUNION ALL\n", func(i int) { print(w.withRest(f, slices.Clone(levels[i]))) })
+	before, first := slices.Clone(w.conditions), []int(nil)
+	w.separated(len(levels), "\nUNION ALL\n", func(i int) {
+		level := w.withRest(f, slices.Clone(levels[i]))
+		w.conditions = slices.Clone(before)
+		w.enter(l, level)
+		print(level)
+		w.leave()
+		if first == nil {
+			first = w.conditions
+		}
+		for id, n := range w.conditions {
+			w.uneven = w.uneven || id > 0 && n != first[id] && !w.passed[id] // those of leaves have no number
+			w.conditions[id] = max(n, first[id])
+		}
+	})
+}
+
+func every(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// atOneLevel prints a leg grouped by one set of keys.
+func (w *writer) atOneLevel(f *metric.Frame, l *metric.Leg, level []int) {
+	w.put("SELECT ")
+	w.levelKeys(f, level, func(k int) { w.key(f, l, k) })
+	w.leaves(f, l)
+	w.from(l)
+	w.byKeys(f, level)
 }
 
 // levelKeys prints the keys of a frame at one level, as keys does for all: NULL for
@@ -98,7 +129,14 @@ func (w *writer) semi(f *metric.Frame, l *metric.Leg, level []int) {
 	fact := l.Tables[0]
 	w.put("SELECT ")
 	w.levelKeys(f, level, func(k int) { w.put(table(fact), ".", free(fact, "k", k+1)) })
+	weight := ""
+	for _, leaf := range w.leavesOf(l) {
+		if weight = w.weights(leaf); weight != "" {
+			w.weight = table(fact) + "." + free(fact, "x", 1)
+		}
+	}
 	w.leaves(f, l)
+	w.weight = ""
 	w.put("\nFROM (\nSELECT ")
 	for _, k := range level {
 		w.key(f, l, k)
@@ -113,6 +151,9 @@ func (w *writer) semi(f *metric.Frame, l *metric.Leg, level []int) {
 			w.mark(f, leaf, level)
 			w.put(", ")
 			read = append(read, leaf.Reads()...)
+		}
+		if weight != "" {
+			w.put(weight, " AS ", free(fact, "x", 1), ", ")
 		}
 		w.exported(fact, read)
 	})
@@ -143,7 +184,7 @@ func (w *writer) markWithin(leaf *metric.Leaf, keys int, key func(int)) {
 		own()
 		w.put(" AND ")
 	}
-	over := w.column(fact, semi.Over)
+	over := column(fact, semi.Over)
 	w.put(over, " = ")
 	if semi.Pick == semantic.First {
 		w.put("min(")
@@ -167,7 +208,7 @@ func (w *writer) markWithin(leaf *metric.Leaf, keys int, key func(int)) {
 		part(func() { key(i) })
 	}
 	for _, p := range semi.Per {
-		part(func() { w.put(w.column(fact, p)) })
+		part(func() { w.put(column(fact, p)) })
 	}
 	w.put(") AS ", free(fact, "a", leaf.Index+1))
 }
@@ -184,7 +225,7 @@ func (w *writer) exported(t *metric.Table, names []semantic.Name) {
 			w.put(", ")
 		}
 		seen = append(seen, n.Key())
-		w.put(w.column(t, n), " AS ", semantic.Quote(string(n)))
+		w.put(column(t, n), " AS ", semantic.Quote(string(n)))
 	}
 	if len(seen) == 0 {
 		w.put("1 AS ", free(t, "one", 1))

@@ -228,6 +228,9 @@ func sumType(of semantic.Type) semantic.Type {
 // diverges goes by what is aggregated: a floating field, or a number computed
 // from one or by a division.
 func (l *Leaf) diverges() bool {
+	if slices.ContainsFunc(l.Weights, func(t *Table) bool { return floating(t.Entity.Field(t.Bridge.Weight).Type) }) {
+		return true
+	}
 	if l.Arg == nil {
 		return false
 	}

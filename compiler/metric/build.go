@@ -104,6 +104,7 @@ func (p *planner) finish() {
 			f.Levels = nil
 		}
 	}
+	p.repeated()
 	if t := p.plan.Kept; t != nil && t.Other >= 0 {
 		p.plan.Keys = append(p.plan.Keys, Key{Label: p.free("is_other"), Type: "boolean", Other: true})
 	}
@@ -175,6 +176,7 @@ type builder struct {
 	spelled  []DimensionRef // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
+	later    []func()             // filters on metrics, to be placed when their types are known
 	lifted   bool                 // the caller's filters on dimensions are left out
 	ranges   map[string]*interval // what the caller's filters leave of each operand
 }
@@ -197,6 +199,8 @@ func (b *builder) place() {
 	b.filters()
 	b.segments()
 	b.timeRanges()
+	b.allocate()
+	b.metricFilters()
 	if b.lifted {
 		b.overriding()
 	}

@@ -19,13 +19,18 @@ func (b *builder) compound(f Filter) {
 	}
 	if b.asksMetric(f) {
 		if b.main() {
-			b.after(f)
+			b.later = append(b.later, func() { b.after(f) })
 		}
 		return
 	}
 	ok := true
 	for _, l := range b.legs {
 		c, fine := b.before(l, f)
+		if fine && mixed(c) {
+			b.refuse(diag.New(diag.UnsupportedAsk, "a choice between what lies behind a bridge and other things is not supported: %s", choiceText(f)).
+				WithHint("filter by the dimensions behind the bridge apart"))
+			fine = false
+		}
 		if !fine {
 			ok = false
 			continue

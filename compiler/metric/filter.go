@@ -38,7 +38,7 @@ func (b *builder) filters() {
 				b.refuse(err)
 				continue
 			}
-			b.having(f, i)
+			b.later = append(b.later, func() { b.having(f, i) })
 			continue
 		}
 		if m := b.metric(semantic.Name(f.Field)); m != nil && len(b.places(b.legs[0].fact, f.Field)) == 0 {
@@ -49,6 +49,13 @@ func (b *builder) filters() {
 		b.dimensionFilter(f.Field, f.Grain, filterText(f), func(name string, t semantic.Type, tc *Bucket) (Test, *diag.Error) {
 			return test(operandType{name: name, typ: t, time: tc}, f)
 		})
+	}
+}
+
+// metricFilters places the filters on metrics.
+func (b *builder) metricFilters() {
+	for _, place := range b.later {
+		place()
 	}
 }
 

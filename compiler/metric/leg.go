@@ -52,13 +52,21 @@ func (b *builder) table(l *Leg, p path) *Table {
 			at = l.Tables[j]
 			continue
 		}
+		if t := r.Through; t != nil {
+			between := b.entity(t.Entity).Entity
+			bridge := &Bridge{Near: between.Relationship(t.Near), Far: between.Relationship(t.Far), Allocate: t.Allocate, Weight: t.Weight}
+			at = b.addTable(l, &Table{Entity: between, Parent: at, Join: r, Bridge: bridge, path: key + ".\x00"})
+			r = bridge.Far
+		}
 		at = b.addTable(l, &Table{Entity: b.entity(r.To).Entity, Parent: at, Join: r, path: key})
 	}
 	return at
 }
 
 // Special legs are printed as relations of their own, also when a plan has no other.
-func (l *Leg) Special() bool { return l.Semi }
+func (l *Leg) Special() bool {
+	return l.Semi || slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.Bridge != nil })
+}
 
 func (b *builder) expr(t *Table, text string) Expr {
 	places := b.references(t.Entity, text)

@@ -169,6 +169,7 @@ type Leaf struct {
 	Arg     *Expr             // nil: count rows
 	Filters []Expr            // of the measure and of the metric
 	Where   []Condition       // of the metrics above, on dimensions; like Filters they say which rows count. They have no ID
+	Weights []*Table          // bridges whose weights its rows are multiplied by, where they are joined
 	Order   []Sort            // first, last, string_agg, list: of the fact's fields, complete
 	Fill    *int              // where the fact has no row for the group
 	Type    semantic.Type
@@ -204,7 +205,27 @@ type Table struct {
 	Day  *Operand // a calendar's table: its Join has no pairs, Date is the day of this
 	Date semantic.Name
 
+	Bridge *Bridge // the table between two that are many to many; Parent is the near side, its Join has no pairs
+
 	path string // role names from the fact
+}
+
+// Bridge is how a table between two is joined to both, and what part of a row each
+// partner gets.
+type Bridge struct {
+	Near, Far *semantic.Relationship // of the bridge's entity; Far is the Join of the table behind it
+	Allocate  semantic.Allocation
+	Weight    semantic.Name
+}
+
+// Over is the bridge that a table is or lies behind; nil for none.
+func (t *Table) Over() *Table {
+	for ; t != nil; t = t.Parent {
+		if t.Bridge != nil {
+			return t
+		}
+	}
+	return nil
 }
 
 // Operand is what a key or a filter reads: a column, cut into buckets when

@@ -67,6 +67,10 @@ func (b *builder) rowColumns(fact *resolve.Visible) {
 		if !ok {
 			continue
 		}
+		if places[0].path.bridged() {
+			b.refuse(diag.New(diag.MetricFanOut, "rows of %q cannot show %q: a row has several of them", b.q.Rows, ref.Name).WithHint("filter by it, or ask a metric by it"))
+			continue
+		}
 		op, err := b.operand(l, places[0], ref.Grain)
 		if err != nil {
 			b.refuse(err)

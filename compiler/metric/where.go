@@ -23,6 +23,11 @@ func (b *builder) whereCondition(l leg, m *semantic.Metric, w semantic.Where) (C
 		b.refuse(diag.New(diag.UnsupportedAsk, "the condition of metric %q on %q: %s", m.Name, w.Field, err.Msg).WithHint("%s", err.Hint))
 		return Condition{}, false
 	}
+	if over := op.Table.Over(); over != nil && over.Bridge.Allocate == semantic.AllocateWeight {
+		b.refuse(diag.New(diag.UnsupportedAsk, "the condition of metric %q on %q lies behind a bridge with weights, which would weigh this metric alone", m.Name, w.Field).
+			WithHint("ask without that metric, and filter by %q", w.Field))
+		return Condition{}, false
+	}
 	return Condition{Operand: op, Test: t}, true
 }
 

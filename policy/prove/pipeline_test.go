@@ -22,10 +22,13 @@ import (
 )
 
 // decided is what a decision lets a subject see.
-type decided struct{ policy.Decision }
+type decided struct {
+	policy.Decision
+	catalog *semantic.Catalog
+}
 
 func (v decided) Entity(n semantic.Name) (*resolve.Visible, error) {
-	e, access := semantictest.Shop().Entity(n), v.Entities[n.Key()]
+	e, access := v.catalog.Entity(n), v.Entities[n.Key()]
 	if e == nil || !access.Visible {
 		return nil, nil
 	}
@@ -57,7 +60,7 @@ func ask(db *ducktest.DB, text string, d policy.Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b, err := resolve.Resolve(ctx, st, decided{d}, resolve.Options{})
+	b, err := resolve.Resolve(ctx, st, decided{d, semantictest.Shop()}, resolve.Options{})
 	if err != nil {
 		return "", err
 	}

@@ -27,12 +27,18 @@ func TestQuestions(t *testing.T) {
 	db.Exec(t, `INSERT INTO "plumbline"."base"."customers" (id, name, region, tenant, risk_score) VALUES (1, 'Ann', 'eu', 'acme', 0.5), (2, 'Bob', 'us', 'acme', 0.25), (3, 'Cy', 'us', 'globex', 1)`)
 	db.Exec(t, `INSERT INTO "plumbline"."base"."orders" (id, customer_id, status, order_date, total_cents, tenant) VALUES
 		(10, 1, 'paid', '2026-01-01', 100, 'acme'), (11, 2, 'open', '2026-01-02', 50, 'acme'), (12, 3, 'paid', '2026-01-02', 1000, 'globex'), (13, 1, 'paid', '2026-02-03', 70, 'acme'), (14, 3, 'paid', '2026-02-03', 30, 'acme')`)
+	db.Exec(t, `INSERT INTO "plumbline"."base"."order_items" (order_id, line, product_id, qty) VALUES (10, 1, 1, 1), (10, 2, 2, 1), (11, 1, 1, 1), (14, 1, 3, 1)`)
+	db.Exec(t, `INSERT INTO "plumbline"."base"."products" (id, category, label) VALUES (1, 'tool', 'hammer'), (2, 'tool', 'nail'), (3, 'toy', 'ball')`)
 	catalog := semantictest.Kinds()
+	rules := shopRules()
+	items := rules.Entities["order_items"]
+	items.Rows = policy.Predicate{Truth: policy.Always}
+	rules.Entities["order_items"] = items
 	exprs, err := resolve.CheckModel(context.Background(), db, catalog)
 	require.NoError(t, err)
 	datadriven.RunTest(t, "testdata/questions.txt", func(t *testing.T, td *datadriven.TestData) string {
 		require.Equal(t, "ask", td.Cmd)
-		text, err := question(db, catalog, exprs, td.Input, shopRules())
+		text, err := question(db, catalog, exprs, td.Input, rules)
 		if err != nil {
 			return err.Error()
 		}
@@ -48,7 +54,7 @@ func question(db *ducktest.DB, catalog *semantic.Catalog, exprs *resolve.Express
 	if err != nil {
 		return "", err
 	}
-	plan, err := metric.Build(decided{d}, catalog, q, metric.Options{Expressions: exprs})
+	plan, err := metric.Build(decided{d, catalog}, catalog, q, metric.Options{Expressions: exprs})
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +66,7 @@ func question(db *ducktest.DB, catalog *semantic.Catalog, exprs *resolve.Express
 	if err != nil {
 		return "", err
 	}
-	b, err := resolve.Resolve(ctx, st, decided{d}, resolve.Options{ModelSpans: made.Model})
+	b, err := resolve.Resolve(ctx, st, decided{d, catalog}, resolve.Options{ModelSpans: made.Model})
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,19 @@ func Kinds() *semantic.Catalog {
 		m.Name, m.Description, m.Pos = name, "metric "+string(name), shop.Metrics[0].Pos
 		shop.Metrics = append(shop.Metrics, &m)
 	}
+	orders := shop.Entity("orders")
+	orders.Relationships = append(orders.Relationships, &semantic.Relationship{Name: "products", To: "products", Kind: semantic.ManyToMany, Pos: orders.Pos,
+		Through: &semantic.Bridge{Entity: "order_items", Near: "orders", Far: "products", Allocate: semantic.AllocateDistinct}})
+	orders.Measures = append(orders.Measures,
+		&semantic.Measure{Name: "open_total", Description: "the last order of each status", Agg: semantic.Sum, Field: "total_cents", Pos: orders.Pos,
+			Semi: &semantic.SemiAdditive{Over: "order_date", Pick: semantic.Last, Per: []semantic.Name{"status"}}},
+		&semantic.Measure{Name: "middle", Description: "the middle order", Agg: semantic.Median, Field: "total_cents", Pos: orders.Pos},
+		&semantic.Measure{Name: "last_status", Description: "the newest status", Agg: semantic.Last, Field: "status", By: "order_date", Pos: orders.Pos},
+		&semantic.Measure{Name: "statuses", Description: "all statuses", Agg: semantic.StringAgg, Field: "status", Pos: orders.Pos})
+	for _, name := range []semantic.Name{"open_total", "middle", "last_status", "statuses"} {
+		add(name, semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: name})
+	}
+	add("tool_revenue", semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: "revenue", Where: []semantic.Where{{Field: "category", Op: "=", Values: []any{"tool"}}}})
 	month := semantic.Period{N: 1, Unit: "month"}
 	add("net", semantic.Metric{Kind: semantic.DerivedMetric, Expr: "revenue - paid_revenue / 2"})
 	add("per_buyer", semantic.Metric{Kind: semantic.DerivedMetric, Expr: "CASE WHEN buyers > 0 THEN revenue / buyers ELSE 0 END"})
