@@ -76,7 +76,7 @@ func (s *scope) reach(fact *resolve.Visible) []path {
 		from := found[i]
 		for _, r := range from.to.Entity.Relationships {
 			to := s.follow(from, r)
-			if to == nil || to == fact || visits(from, to.Entity.Name) {
+			if to == nil || to == fact || visits(from, to.Entity.Name) || r.Through != nil && (visits(from, r.Through.Entity) || r.Through.Entity.Key() == key) {
 				continue
 			}
 			if len(found) == maxPaths {
@@ -91,7 +91,9 @@ func (s *scope) reach(fact *resolve.Visible) []path {
 }
 
 func visits(p path, n semantic.Name) bool {
-	return slices.ContainsFunc(p.roles, func(r *semantic.Relationship) bool { return r.To.Key() == n.Key() })
+	return slices.ContainsFunc(p.roles, func(r *semantic.Relationship) bool {
+		return r.To.Key() == n.Key() || r.Through != nil && r.Through.Entity.Key() == n.Key()
+	})
 }
 
 // place is one dimension as a fact reaches it.
