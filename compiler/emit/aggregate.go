@@ -136,25 +136,29 @@ func separator(m *semantic.Measure) string {
 // aggregate in it, so that it says itself what it is over no rows.
 func (w *writer) custom(l *metric.Leaf) {
 	type insert struct {
-		at  int
-		put func()
+		at, end int // what stands between is left out
+		put     func()
 	}
 	var inserts []insert
 	e := *l.Arg
 	if counts := w.marking(l); counts != nil {
 		for _, c := range resolve.AggregateCalls(e.Text) {
 			if c.From == c.To {
-				inserts = append(inserts, insert{c.End, func() { w.filter(l) }})
+				inserts = append(inserts, insert{c.End, c.End, func() { w.filter(l) }})
 				continue
 			}
-			inserts = append(inserts, insert{c.From, func() { w.put(" (") }}, insert{c.To, func() {
+			inserts = append(inserts, insert{c.From, c.From, func() { w.put(" (") }}, insert{c.To, c.To, func() {
 				w.put(") AND ")
 				counts()
 			}})
 		}
 	}
-	for _, c := range e.Columns {
-		inserts = append(inserts, insert{c.At, func() { w.put(table(e.Table), ".") }})
+	for i, c := range e.Columns {
+		if c.Parameter != "" {
+			inserts = append(inserts, insert{c.At, c.End, func() { w.put(e.Values[i]) }})
+			continue
+		}
+		inserts = append(inserts, insert{c.At, c.At, func() { w.put(table(e.Table), ".") }})
 	}
 	slices.SortStableFunc(inserts, func(a, b insert) int { return a.at - b.at })
 	at := 0
@@ -162,7 +166,7 @@ func (w *writer) custom(l *metric.Leaf) {
 	for _, in := range inserts {
 		w.put(e.Text[at:in.at])
 		in.put()
-		at = in.at
+		at = in.end
 	}
 	w.put(e.Text[at:])
 	w.afterComment(e.Text)

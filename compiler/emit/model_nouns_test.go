@@ -167,3 +167,18 @@ func joinOf(t testing.TB, line string) *semantic.Relationship {
 	}
 	return r
 }
+
+// parameterOf reads: parameter name type [default=v] [allowed=a,b]; without a default it is required.
+func parameterOf(words []string) *semantic.Parameter {
+	out := &semantic.Parameter{Name: semantic.Name(words[1]), Type: semantic.Type(words[2]), Required: true}
+	for _, w := range words[3:] {
+		key, value, _ := strings.Cut(w, "=")
+		switch key {
+		case "default":
+			out.Default, out.Required = value, false
+		case "allowed":
+			out.Allowed = strings.Split(value, ",")
+		}
+	}
+	return out
+}

@@ -80,6 +80,7 @@ func open(t testing.TB, c *semantic.Catalog) *ducktest.DB {
 func modelOf(t testing.TB, text string) *semantic.Catalog {
 	var entities []*semantic.Entity
 	var metrics []*semantic.Metric
+	var parameters []*semantic.Parameter
 	var settings semantic.TimeSettings
 	var calendars []*semantic.Calendar
 	for _, line := range strings.Split(text, "\n") {
@@ -107,6 +108,8 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 				metrics = append(metrics, metricOf(t, strings.TrimPrefix(line, "metric ")))
 			case "calendar":
 				calendars = append(calendars, calendarLine(line))
+			case "parameter":
+				parameters = append(parameters, parameterOf(words))
 			case "zone":
 				settings.Zone = words[1]
 			case "week":
@@ -123,7 +126,7 @@ func modelOf(t testing.TB, text string) *semantic.Catalog {
 			metrics = append(metrics, m)
 		}
 	}
-	return semantic.NewCatalog(semantic.Catalog{Revision: "tiny", Entities: entities, Metrics: metrics, Time: settings, Calendars: calendars})
+	return semantic.NewCatalog(semantic.Catalog{Revision: "tiny", Entities: entities, Metrics: metrics, Parameters: parameters, Time: settings, Calendars: calendars})
 }
 
 // calendarLine reads: calendar name entity: date, grain = start, ...
@@ -187,6 +190,9 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 			h.Levels = append(h.Levels, semantic.Name(level))
 		}
 		e.Hierarchies = append(e.Hierarchies, h)
+	case "segment":
+		name, expr, _ := strings.Cut(strings.TrimPrefix(line, "segment "), ": ")
+		e.Segments = append(e.Segments, &semantic.Segment{Name: semantic.Name(name), Expr: expr})
 	case "dim":
 		typ := semantic.Type(words[2])
 		_, expr, _ := strings.Cut(line, " = ")

@@ -126,7 +126,9 @@ func (l *Leaf) Reads() []semantic.Name {
 	var out []semantic.Name
 	if l.Arg != nil {
 		for _, p := range l.Arg.Columns {
-			out = append(out, p.Column)
+			if p.Parameter == "" {
+				out = append(out, p.Column)
+			}
 		}
 	}
 	for _, s := range l.Order {
@@ -235,7 +237,7 @@ func (l *Leaf) diverges() bool {
 		return false
 	}
 	reads := slices.ContainsFunc(l.Arg.Columns, func(p resolve.Place) bool {
-		return floating(l.Arg.Table.Entity.Field(p.Column).Type)
+		return p.Parameter == "" && floating(l.Arg.Table.Entity.Field(p.Column).Type)
 	})
 	switch l.Measure.Agg {
 	case semantic.Count, semantic.CountDistinct, semantic.ApproxDistinct, semantic.StringAgg, semantic.ListAgg:

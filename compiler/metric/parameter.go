@@ -121,6 +121,9 @@ func (p *planner) typed(declared *semantic.Parameter, value any) (string, *diag.
 			of.time.Shown = utc // it is compared with stored times as they are
 		}
 	}
+	if digits, expected := digitsOf(value); declared.Type.Kind() == semantic.KindNumber && expected == "" && !holds(declared.Type, digits) {
+		return "NULL", diag.New(diag.RequestMalformed, "parameter %q takes a value of type %s, and the one given does not fit it", declared.Name, declared.Type)
+	}
 	b, err := of.bounds(value)
 	if err == nil && b.between {
 		err = diag.New(diag.MetricFilter, "the value has more decimals than %s", declared.Type)
@@ -131,6 +134,23 @@ func (p *planner) typed(declared *semantic.Parameter, value any) (string, *diag.
 		return "NULL", out
 	}
 	return "CAST(" + b.first + " AS " + declared.Type.SQL() + ")", nil
+}
+
+// holds reports that a number is one of a type's values, exactly unless it floats.
+func holds(t semantic.Type, number string) bool {
+	before, after, _ := strings.Cut(strings.TrimPrefix(number, "-"), ".")
+	before, after = strings.TrimLeft(before, "0"), strings.TrimRight(after, "0")
+	bits := map[semantic.Type]uint{"tinyint": 7, "smallint": 15, "integer": 31, "bigint": 63, "hugeint": 127}[t]
+	width, scale, exact := precision(t)
+	switch {
+	case bits > 0:
+		n, ok := new(big.Int).SetString(strings.Split(number, ".")[0], 10)
+		limit := new(big.Int).Lsh(big.NewInt(1), bits)
+		return ok && after == "" && n.Cmp(limit) < 0 && n.Cmp(new(big.Int).Neg(limit)) >= 0
+	case exact:
+		return len(before) <= width-scale && len(after) <= scale
+	}
+	return floating(t)
 }
 
 // boundIn gives the literals for the places of an expression: "" for columns.

@@ -54,6 +54,14 @@ func (b *builder) segment(name string) {
 	for i, l := range b.legs {
 		t := b.table(l.Leg, found[i].path)
 		expr := b.expr(t, found[i].segment.Expr)
+		for at := t; at.Parent != nil; at = at.Parent {
+			at.Inner = true // a row without a partner is in no segment of it
+		}
+		by := filteredBy{}
+		for _, c := range b.columns(t.Entity, found[i].segment.Expr) {
+			by.fields = append(by.fields, c.Column.Key())
+		}
+		b.filtered[t] = append(b.filtered[t], by) // it takes the place of a default filter, as any choice of the caller
 		l.Where = append(l.Where, b.condition(Condition{Model: &expr, By: found[i].segment.Name}))
 		b.placed++
 	}
@@ -108,6 +116,9 @@ func (b *builder) spellSegments(at []segmentAt) []string {
 		var roles []string
 		for _, r := range a.path.roles {
 			roles = append(roles, string(r.Name))
+		}
+		if len(roles) == 0 {
+			roles = []string{string(a.path.to.Entity.Name)}
 		}
 		out = append(out, strings.Join(append(roles, string(a.segment.Name)), "."))
 	}
