@@ -116,7 +116,8 @@ type Compare struct {
 // Share divides a metric by its total.
 type Share struct {
 	// Scope of the total: visible (the question's filters apply), all (the caller's
-	// filters on dimensions do not; time ranges and the model's filters do), parent
+	// filters on dimensions do not, but for those on a time; time ranges and the model's
+	// filters do), parent
 	// (the group without its finest dimension).
 	Scope  string
 	Within []string // visible, all: dimensions that the total keeps

@@ -269,6 +269,9 @@ func (w *writer) having(leaf func(*metric.Leaf)) {
 func (w *writer) orderAndLimit(column func(int)) {
 	if len(w.plan.Keys) == 0 {
 		w.ordered = len(w.plan.Order) // one row needs no order
+		if w.plan.Offset > 0 {
+			w.limit()
+		}
 		return
 	}
 	w.put("\nORDER BY ")

@@ -107,8 +107,12 @@ func (w *writer) grid(all []int) {
 func (w *writer) span(time string) {
 	s := w.plan.Spine
 	low, high, from := `min("e".`+time+`)`, `max("e".`+time+`)`, `"edges" AS "e"`
-	if s.Extent != nil {
-		from = semantic.Quote(frameName(s.Extent)) + ` AS "e"`
+	if s.Extents != nil {
+		var each []string
+		for _, f := range s.Extents {
+			each = append(each, `SELECT "f"."k1" FROM `+semantic.Quote(frameName(f))+` AS "f"`)
+		}
+		from = "(" + strings.Join(each, " UNION ALL ") + `) AS "e"`
 		low, high = bucket(s.Bucket, `min("e"."k1")`), bucket(s.Bucket, w.lastDayShown())
 	}
 	if s.From != "" {
@@ -251,7 +255,7 @@ func (w *writer) matched(s *metric.Source, f *metric.Frame, as string) {
 			then = metric.Plus(then, by, -1)
 		}
 		same := col + " = " + then
-		if w.plan.Levels != nil {
+		if w.plan.Levels != nil && s.Moved {
 			same = "(" + same + " OR (" + mine + " IS NULL AND " + col + " IS NULL AND " + w.withoutTime(s) + "))"
 		}
 		parts = append(parts, same)

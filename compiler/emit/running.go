@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,14 +21,19 @@ func (w *writer) partial(s *metric.Source) []*metric.Leaf {
 }
 
 // others are the keys of a running source beside time.
-func others(s *metric.Source) []int {
+func (w *writer) others(s *metric.Source) []int {
 	var out []int
-	for _, k := range s.Levels[0] {
+	for _, k := range w.lookedUp(s) {
 		if k != s.Time {
 			out = append(out, k)
 		}
 	}
 	return out
+}
+
+// lookedUp are the keys of a running source, the one that tells the rest included.
+func (w *writer) lookedUp(s *metric.Source) []int {
+	return w.withRest(s.Frame, slices.Clone(s.Levels[0]))
 }
 
 // step is the distance of buckets.
@@ -57,18 +63,19 @@ func length(p semantic.Period) string {
 	return strconv.Itoa(n) + " " + unit
 }
 
-// series prints the buckets from the first of the frame to the last of the answer.
+// series prints the buckets from the first to the last of the fact's data, as far as
+// the question's ranges leave them.
 func (w *writer) series(s *metric.Source) {
 	k := alias("k", s.Time+1)
-	last := `SELECT max("e".` + k + `) FROM ` + semantic.Quote(frameName(w.plan.Main())) + ` AS "e"`
-	if f := w.plan.Spine.Extent; f != nil {
+	low, high, from := `min("e".`+k+")", `max("e".`+k+")", s.Frame
+	if f := s.Run.Extent; f != nil {
 		fine := w.plan.Spine.Bucket
 		fine.Grain = s.Run.Grain
-		last = "SELECT " + bucket(fine, w.lastDayShown()) + " FROM " + semantic.Quote(frameName(f)) + ` AS "e"`
+		low, high, from = bucket(fine, `min("e"."k1")`), bucket(fine, w.lastDayShown()), f
 	}
 	w.put("SELECT ")
 	w.buckets(s.Run.Grain)
-	w.put("\n", `FROM (SELECT min("f".`, k, `) AS "lo", greatest(max("f".`, k, "), (", last, `)) AS "hi" FROM `, semantic.Quote(frameName(s.Frame)), ` AS "f") AS "c"`)
+	w.put("\n", `FROM (SELECT `, low, ` AS "lo", `, high, ` AS "hi" FROM `, semantic.Quote(frameName(from)), ` AS "e") AS "c"`)
 }
 
 // buckets prints all buckets from lo to hi, one row each.
@@ -106,7 +113,7 @@ func (w *writer) inWindow(s *metric.Source, bucketOf func()) {
 func (w *writer) window(s *metric.Source) {
 	r, k := s.Run, `"v".`+alias("k", s.Time+1)
 	var parts []string
-	for _, o := range others(s) {
+	for _, o := range w.others(s) {
 		parts = append(parts, `"v".`+alias("k", o+1))
 	}
 	if r.Reset != nil {
@@ -143,7 +150,7 @@ func (w *writer) running(s *metric.Source) {
 func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 	k := alias("k", s.Time+1)
 	w.put("SELECT ")
-	for _, o := range s.Levels[0] {
+	for _, o := range w.lookedUp(s) {
 		w.put(`"v".`, alias("k", o+1), ", ")
 	}
 	for _, l := range leaves {
@@ -151,7 +158,7 @@ func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 		w.put(" AS ", alias("m", l.Index+1), ", ")
 	}
 	w.put("TRUE AS \"h\"\nFROM (SELECT ")
-	for _, o := range s.Levels[0] {
+	for _, o := range w.lookedUp(s) {
 		w.put(`"d".`, alias("k", o+1), ", ")
 	}
 	w.separated(len(leaves), ", ", func(i int) {
@@ -167,7 +174,7 @@ func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 	w.put("\nUNION ALL\n")
 	w.points(s, leaves)
 	w.put("\n) AS \"d\"")
-	w.groupBy(len(s.Levels[0]))
+	w.groupBy(len(w.lookedUp(s)))
 	w.put("\n) AS \"v\"\nWHERE \"v\".", k, " IS NOT NULL")
 }
 
@@ -195,13 +202,15 @@ func (w *writer) accumulated(s *metric.Source, l *metric.Leaf) {
 // found prints the buckets of the frame.
 func (w *writer) found(s *metric.Source, leaves []*metric.Leaf) {
 	w.put("SELECT ")
-	for _, o := range s.Levels[0] {
-		w.put(`"f".`, alias("k", o+1), ", ")
+	for _, o := range w.lookedUp(s) {
+		w.put(`"f".`, alias("k", o+1), " AS ", alias("k", o+1), ", ")
 	}
 	w.separated(len(leaves), ", ", func(i int) {
-		w.byModel(func() { w.put(`"f".`, alias("m", leaves[i].Index+1)) })
+		m, n := alias("m", leaves[i].Index+1), alias("n", leaves[i].Index+1)
+		w.byModel(func() { w.put(`"f".`, m) })
+		w.put(" AS ", m)
 		if leaves[i].Fill != nil {
-			w.put(`, "f".`, alias("n", leaves[i].Index+1))
+			w.put(`, "f".`, n, " AS ", n)
 		}
 	})
 	w.put(" FROM ", semantic.Quote(frameName(s.Frame)), ` AS "f"`)
@@ -218,17 +227,18 @@ func (w *writer) atLevel(before string, f *metric.Frame, keys []int, from string
 // points prints every bucket of every group, without a value.
 func (w *writer) points(s *metric.Source, leaves []*metric.Leaf) {
 	w.put("SELECT ")
-	for _, o := range s.Levels[0] {
+	for _, o := range w.lookedUp(s) {
 		if o == s.Time {
-			w.put(`"s"."k", `)
+			w.put(`"s"."k"`)
 		} else {
-			w.put(`"o".`, alias("k", o+1), ", ")
+			w.put(`"o".`, alias("k", o+1))
 		}
+		w.put(" AS ", alias("k", o+1), ", ")
 	}
 	w.separated(len(leaves), ", ", func(i int) {
-		w.put("NULL")
+		w.put("NULL AS ", alias("m", leaves[i].Index+1))
 		if leaves[i].Fill != nil {
-			w.put(", NULL")
+			w.put(", NULL AS ", alias("n", leaves[i].Index+1))
 		}
 	})
 	w.put(" FROM ")
@@ -238,11 +248,11 @@ func (w *writer) points(s *metric.Source, leaves []*metric.Leaf) {
 
 // groups prints the distinct groups beside time, to be crossed with what follows.
 func (w *writer) groups(s *metric.Source) {
-	if len(others(s)) == 0 {
+	if len(w.others(s)) == 0 {
 		return
 	}
 	w.put("(SELECT DISTINCT ")
-	keys := others(s)
+	keys := w.others(s)
 	w.separated(len(keys), ", ", func(i int) { w.put(`"f".`, alias("k", keys[i]+1)) })
 	w.put(" FROM ", semantic.Quote(frameName(s.Frame)), ` AS "f"`)
 	w.atLevel(" WHERE ", s.Frame, s.Levels[0], "f")
@@ -253,7 +263,7 @@ func (w *writer) groups(s *metric.Source) {
 func (w *writer) picked(s *metric.Source, leaves []*metric.Leaf, fine func()) {
 	k := alias("k", s.Time+1)
 	w.put("SELECT ")
-	for _, o := range s.Levels[0] {
+	for _, o := range w.lookedUp(s) {
 		if o == s.Time {
 			w.put(bucket(*s.Run.Coarse, `"z".`+k), " AS ", k, ", ")
 		} else {
@@ -268,7 +278,7 @@ func (w *writer) picked(s *metric.Source, leaves []*metric.Leaf, fine func()) {
 	w.put("TRUE AS \"h\"\nFROM (\n")
 	fine()
 	w.put("\n) AS \"z\"")
-	w.groupBy(len(s.Levels[0]))
+	w.groupBy(len(w.lookedUp(s)))
 }
 
 func (w *writer) pick(how, value, bucket string) {
@@ -287,7 +297,7 @@ func (w *writer) whole(s *metric.Source) {
 	f := s.Whole
 	w.picked(s, w.ofWhole(s), func() {
 		w.put("SELECT ")
-		for _, o := range s.Levels[0] {
+		for _, o := range w.lookedUp(s) {
 			if o == s.Time {
 				w.put(`"s"."k" AS `, alias("k", o+1), ", ")
 			} else {
@@ -309,7 +319,7 @@ func (w *writer) whole(s *metric.Source) {
 		w.put("\nFROM ")
 		w.groups(s)
 		w.put(semantic.Quote(seriesName(s)), ` AS "s"`, "\nLEFT JOIN ", semantic.Quote(frameName(f)), ` AS "e" ON "e".`, alias("k", s.Time+1), ` = "s"."k"`)
-		for _, o := range others(s) {
+		for _, o := range w.others(s) {
 			w.put(` AND "e".`, alias("k", o+1), ` IS NOT DISTINCT FROM "o".`, alias("k", o+1))
 		}
 		w.atLevel(" AND ", f, s.Levels[0], "e")

@@ -33,7 +33,7 @@ type Options struct {
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
 	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{},
-		frames: map[string]*builder{}, lookups: map[string]*lookup{}}
+		frames: map[string]*builder{}, lookups: map[string]*lookup{}, spanned: map[string]*builder{}}
 	p.q = p.settle(q)
 	p.parameters()
 	p.rows = p.frame(p.q)
@@ -69,11 +69,7 @@ func (p *planner) ask() {
 	}
 	p.gaps()
 	p.top()
-	if p.spanned != nil {
-		for _, l := range p.rows.legs {
-			p.spanned.leg(l.fact, l.asked)
-		}
-	}
+	p.extents()
 	for _, level := range p.levels() {
 		p.rows.level(level)
 	}
@@ -155,7 +151,8 @@ type planner struct {
 	builders []*builder          // beside plan.Frames
 	frames   map[string]*builder // by what sets them apart from rows
 	lookups  map[string]*lookup  // by context
-	spanned  *builder            // of the spine's extent; nil when it needs none
+	sources  []*lookup           // beside plan.Sources
+	spanned  map[string]*builder // of the days of each fact, by its name
 	asked    []*semantic.Metric  // beside plan.Metrics
 	asking   string              // the asked metric whose parts are planned, for messages
 	values   map[string]string   // literals of the parameters that are given, by key

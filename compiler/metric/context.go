@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumbline/compiler/resolve"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
@@ -50,9 +51,9 @@ func (c context) filtered(by []semantic.Where) context {
 // lookup is a source in the making, with the builders of its frames.
 type lookup struct {
 	*Source
-	part  *builder // of Source.Frame
-	whole *builder // of Source.Whole; nil until a leaf needs it
-	ctx   context
+	part  *builder         // of Source.Frame
+	whole *builder         // of Source.Whole; nil until a leaf needs it
+	fact  *resolve.Visible // running: whose days it has
 }
 
 // sourceOf gives the source for a context of a metric with these facts; nil when it
@@ -60,7 +61,7 @@ type lookup struct {
 func (p *planner) sourceOf(c context, of *semantic.Metric) *lookup {
 	id := fmt.Sprint(c.all, c.drop, c.shift, c.cut, c.run != nil)
 	if c.run != nil {
-		id += fmt.Sprintf(" %+v", *c.run)
+		id += fmt.Sprintf(" %s %+v", of.Entity.Key(), *c.run)
 		if c.run.Window != nil {
 			id += fmt.Sprintf(" %+v", *c.run.Window)
 		}
@@ -92,7 +93,7 @@ func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
 	if part == nil {
 		return nil
 	}
-	s.Frame = part.frame
+	s.Frame, s.Moved = part.frame, len(c.shift) > 0 && part != p.rows
 	for _, level := range p.levels() {
 		kept := slices.DeleteFunc(slices.Clone(level), func(k int) bool { return slices.Contains(c.drop, k) })
 		s.Levels = append(s.Levels, kept)
@@ -100,7 +101,12 @@ func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
 	}
 	p.plan.Sources = append(p.plan.Sources, s)
 	s.Number = len(p.plan.Sources)
-	return &lookup{Source: s, part: part, ctx: c}
+	l := &lookup{Source: s, part: part}
+	if c.run != nil {
+		l.fact = p.entity(of.Entity)
+	}
+	p.sources = append(p.sources, l)
+	return l
 }
 
 // levels are the sets of keys that the answer has rows for.

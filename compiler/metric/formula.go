@@ -107,7 +107,7 @@ func (l *lookup) cell(m *semantic.Metric, c context) Value {
 	if l.Run == nil {
 		return inCells(l.part.measured(m, c), l.Source)
 	}
-	if !l.part.holistic(m) {
+	if !l.part.holistic(m, l.Run) {
 		return inCells(l.part.parts(m, c), l.Source)
 	}
 	l.part.leg(l.part.entity(m.Entity), l.part.asking) // for the groups and buckets that there are
@@ -260,6 +260,9 @@ func (p *planner) rank(m *semantic.Metric, c context) Value {
 func (p *planner) compare(m *semantic.Metric, c context) Value {
 	of := p.catalog.Metric(m.Of)
 	then := p.value(of, c.shifted(m.Compare.Offset))
+	if warning := "totals over time have no earlier value but beside a time range, which moves as a whole"; p.q.Totals != "" && len(p.timed(of)) == 0 && !slices.Contains(p.plan.Warnings, warning) {
+		p.plan.Warnings = append(p.plan.Warnings, warning)
+	}
 	if m.Compare.ToDate {
 		if c.run != nil || c.cut {
 			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q is compared to date, which a metric that runs over time is by itself", m.Name))

@@ -61,6 +61,7 @@ type Source struct {
 	Whole  *Frame            // running: the frame of the leaves that only rows can give; nil when there are none
 	Levels [][]int           // per level of the plan, the keys it is looked up by
 	Shift  []semantic.Period // how much earlier its time key lies; nil: the same
+	Moved  bool              // the ranges of Frame lie as much earlier, so that its total is the earlier one
 	Time   int               // the time key among Plan.Keys, -1 when Shift and Running are not set
 	Run    *Running
 	Cut    bool // of Frame
@@ -72,6 +73,7 @@ type Running struct {
 	Grain  string  // of the buckets that are added up
 	Coarse *Bucket // of the answer's buckets, over dates, where they are coarser; nil when they are the same
 	Reset  *Bucket // of ToDate, over dates
+	Extent *Frame  // the days of its own fact; nil when those of Source.Frame are
 }
 
 // Spine adds buckets between the first and the last of the data.
@@ -80,10 +82,10 @@ type Spine struct {
 	Bucket  Bucket    // of the time key, over dates; for parts of a day only its Grain
 	From    string    // literal of the first bucket that may be shown; "" when the data begin it
 	Sources []*Source // running ones, whose groups and buckets count too
-	// Extent has the days of all the data, whatever the question filters; nil when
-	// it filters nothing, so that the rows themselves tell.
-	Extent *Frame
-	To     string // literal of the last day that the question's ranges leave; "" when the data end it
+	// Extents have the days of all the data, fact by fact, whatever the question
+	// filters; nil when it filters nothing, so that the rows themselves tell.
+	Extents []*Frame
+	To      string // literal of the last day that the question's ranges leave; "" when the data end it
 }
 
 // Kept are the groups of a key that have a name in the answer, greatest first.

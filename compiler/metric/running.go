@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"plumbline/compiler/resolve"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
@@ -22,7 +23,22 @@ func (p *planner) cumulative(m *semantic.Metric, c context) Value {
 		return nil
 	}
 	c.run = m.Cumulative
-	return p.part(m, m.Of, c)
+	out := p.part(m, m.Of, c)
+	if picks(m.Cumulative) && p.catalog.Metric(m.Of).Kind != semantic.SimpleMetric {
+		Walk(out, func(v Value) {
+			if cell, ok := v.(*Cell); ok && cell.Source.Run != nil && cell.Source.Run.Coarse != nil {
+				p.refuse(diag.New(diag.UnsupportedAsk, "metric %q takes the %s of %s values that are made of several measures", m.Name, m.Cumulative.Coarser, cell.Source.Run.Grain).
+					WithHint("ask by %s", cell.Source.Run.Grain))
+			}
+		})
+	}
+	return out
+}
+
+// picks reports that a coarser bucket is made of all of its finer ones, so that
+// what is put together from parts must be put together before.
+func picks(c *semantic.Cumulative) bool {
+	return c.Coarser != "" && c.Coarser != "last" && c.Coarser != "first"
 }
 
 // accumulates reports that a measure may run over time: what does not add up
@@ -40,8 +56,11 @@ func (p *planner) measure(m *semantic.Metric) *semantic.Measure {
 }
 
 // holistic reports that only the rows of a window give a measure's value in it.
-func (p *planner) holistic(m *semantic.Metric) bool {
+func (p *planner) holistic(m *semantic.Metric, r *Running) bool {
 	measure := p.measure(m)
+	if measure.Agg == semantic.Avg && r.Coarse != nil && picks(&r.Cumulative) {
+		return true
+	}
 	return measure.Class() == semantic.Holistic || measure.Agg == semantic.Stddev || measure.Agg == semantic.Variance
 }
 
@@ -140,10 +159,46 @@ func (p *planner) spine(key int, of *semantic.Metric) {
 	if last != "" {
 		s.To = "DATE '" + last + "'"
 	}
-	if !withinDay(s.Bucket.Grain) && (len(p.q.Filters) > 0 || len(p.q.Segments) > 0 || len(p.timed(of)) > 0) {
-		p.spanned = p.extent(key, of)
-		s.Extent = p.spanned.frame
+}
+
+// extents plans the days of the data where a question's rows do not tell them: when
+// it filters, and for a running metric also beside other facts, whose days are not
+// its own.
+func (p *planner) extents() {
+	s := p.plan.Spine
+	if s == nil || withinDay(s.Bucket.Grain) {
+		return
 	}
+	of := p.asked[0]
+	filtered := len(p.q.Filters) > 0 || len(p.q.Segments) > 0 || len(p.timed(of)) > 0
+	legs := slices.Clone(p.rows.legs)
+	for _, l := range p.sources {
+		if l.Run == nil {
+			continue
+		}
+		if filtered || len(l.part.legs) > 1 {
+			l.Run.Extent = p.extentOf(l.fact, s.Time, of).frame
+		}
+	}
+	for _, l := range legs {
+		if filtered {
+			s.Extents = append(s.Extents, p.extentOf(l.fact, s.Time, of).frame)
+		}
+	}
+	slices.SortFunc(s.Extents, func(a, b *Frame) int { return a.Number - b.Number })
+	s.Extents = slices.Compact(s.Extents)
+}
+
+// extentOf gives the frame of the days that there are rows of a fact for.
+func (p *planner) extentOf(fact *resolve.Visible, key int, of *semantic.Metric) *builder {
+	id := fact.Entity.Name.Key()
+	if b, ok := p.spanned[id]; ok {
+		return b
+	}
+	b := p.extent(key, of)
+	b.leg(fact, p.asking)
+	p.spanned[id] = b
+	return b
 }
 
 // extent begins a frame of the days that there are data for, whatever the question
