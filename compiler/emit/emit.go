@@ -228,7 +228,7 @@ func (w *writer) combined(l *metric.Leaf) {
 // filled prints a leaf of the only fact. Only a filter, or a question without
 // keys, can leave a group without rows.
 func (w *writer) filled(l *metric.Leaf) {
-	if l.Fill == nil || (len(l.Filters) == 0 && w.keyed()) {
+	if l.Fill == nil || (len(l.Filters) == 0 && len(l.Where) == 0 && w.keyed()) {
 		w.aggregate(l)
 		return
 	}
