@@ -54,7 +54,7 @@ func program(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr strings.Builder
 	code := run(context.Background(), args, io.NopCloser(strings.NewReader("")), &stdout, &stderr)
-	require.Zero(t, code, "plumbline %s: %s", strings.Join(args, " "), stderr.String())
+	require.Zero(t, code, "plumbline %s: %s%s", strings.Join(args, " "), stdout.String(), stderr.String())
 	return stdout.String()
 }
 
