@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"strconv"
 	"strings"
 
@@ -106,10 +108,32 @@ func (w *writer) operand(o metric.Operand) {
 // inside is an operand where its table stands in FROM.
 func inside(o metric.Operand) string {
 	col := column(o.Table, o.Column)
-	if o.Bucket == nil {
+	switch {
+	case o.Bins != nil:
+		return bins(*o.Bins, col)
+	case o.Bucket == nil:
 		return col
 	}
 	return bucket(*o.Bucket, col)
+}
+
+// bins cuts a number into groups. Numbers below zero go to the edge below them as
+// well; what is exact stays exact.
+func bins(b metric.Bins, col string) string {
+	if b.Width != "" {
+		if b.Floating {
+			return "CASE WHEN isfinite(" + col + ") THEN floor(" + col + " / " + b.Width + ") * " + b.Width + " END"
+		}
+		return "(" + col + " - ((" + col + " % " + b.Width + " + " + b.Width + ") % " + b.Width + "))"
+	}
+	text := "CASE"
+	if b.Floating {
+		text += " WHEN NOT isfinite(" + col + ") THEN NULL"
+	}
+	for _, edge := range slices.Backward(b.Edges) {
+		text += " WHEN " + col + " >= " + edge + " THEN " + edge
+	}
+	return text + " END"
 }
 
 // bucket cuts a time column. Zones stand in the expression, since the session's

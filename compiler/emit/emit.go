@@ -287,6 +287,10 @@ func (w *writer) orderAndLimit(column func(int)) {
 			w.ordered++
 			return
 		}
+		if o.Collation != "" {
+			column(o.Column)
+			w.put(" COLLATE ", semantic.Quote(o.Collation), dir, " NULLS LAST, ")
+		}
 		if o.Finite {
 			w.put("CASE WHEN isfinite(")
 			column(o.Column)

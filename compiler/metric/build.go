@@ -323,6 +323,9 @@ func (b *builder) order() {
 			continue
 		}
 		terms[i].Finite = b.diverges(terms[i].Column)
+		if k := terms[i].Column; k < len(b.plan.Keys) {
+			terms[i].Collation = b.plan.Keys[k].Collation
+		}
 	}
 	b.plan.Order = terms
 }
@@ -346,6 +349,9 @@ func Diverges(v Value) bool {
 
 // diverges reports that a column of the answer may hold NaN or infinities.
 func (b *builder) diverges(column int) bool {
+	if column < len(b.frame.Keys) && b.frame.Legs[0].Keys[column].Bins != nil {
+		return false // what is not finite lies in no group
+	}
 	if column < len(b.plan.Keys) {
 		return floating(b.plan.Keys[column].Type)
 	}

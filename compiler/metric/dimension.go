@@ -38,7 +38,7 @@ func (b *builder) dimensions() {
 		if !ok {
 			continue
 		}
-		key := Key{Grain: fold(ref.Grain), Type: places[0].dim.Type}
+		key := Key{Grain: fold(ref.Grain), Type: places[0].dim.Type, Collation: places[0].dim.Collation}
 		if key.Grain != "" {
 			key.Type = BucketType(key.Grain)
 		}
@@ -134,6 +134,9 @@ func (b *builder) operand(l leg, p place, grain string) (Operand, *diag.Error) {
 		return Operand{}, diag.New(diag.UnsupportedAsk, "%q of %q is both a field and a computed dimension", p.dim.Name, e.Name)
 	}
 	op := Operand{Column: column}
+	if p.dim.Bins != nil {
+		op.Bins = &Bins{*p.dim.Bins, floating(p.dim.Type)}
+	}
 	if grain != "" {
 		if c, g := b.calendarGrain(p.dim, fold(grain)); c != nil {
 			return b.inCalendar(l, p, column, c, g)

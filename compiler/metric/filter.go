@@ -195,7 +195,7 @@ func (b *builder) placeFilter(places []place, field, grain string, make func(str
 		l.Where = append(l.Where, b.condition(Condition{Operand: op, Test: t}))
 		b.placed++
 		b.narrow(field, op, t)
-		by := filteredBy{dimension: p.dim.Name.Key(), supplies: grain == "" && p.dim.Field != "" && plain(t)}
+		by := filteredBy{dimension: p.dim.Name.Key(), supplies: grain == "" && p.dim.Field != "" && p.dim.Bins == nil && plain(t)}
 		for _, r := range b.reads(p.path.to.Entity, p.dim) {
 			by.fields = append(by.fields, r.Key())
 		}

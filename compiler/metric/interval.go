@@ -26,6 +26,9 @@ func (b *builder) narrow(field string, op Operand, t Test) {
 	if op.Bucket != nil {
 		key += " " + op.Bucket.Grain
 	}
+	if op.Bins != nil {
+		key += fmt.Sprint(*op.Bins)
+	}
 	in := b.ranges[key]
 	if in == nil {
 		in = &interval{}

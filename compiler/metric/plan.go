@@ -106,10 +106,11 @@ type Watermark struct {
 
 // Key is one group key of the answer. How each fact computes it stands in Leg.Keys.
 type Key struct {
-	Label string // column name of the answer
-	Grain string // time buckets
-	Type  semantic.Type
-	Other bool // not a column of the facts: whether the row is the rest beside Plan.Kept
+	Label     string // column name of the answer
+	Grain     string // time buckets
+	Type      semantic.Type
+	Collation string // of its order; "" is binary
+	Other     bool   // not a column of the facts: whether the row is the rest beside Plan.Kept
 }
 
 // Metric is one metric column of the answer.
@@ -236,8 +237,15 @@ type Operand struct {
 	Table  *Table
 	Column semantic.Name
 	Bucket *Bucket
+	Bins   *Bins
 	Metric *Metric
 	Key    int // from 1: a key of the answer
+}
+
+// Bins cut a number into groups, each named by its lower edge.
+type Bins struct {
+	semantic.Bins
+	Floating bool // the number may be NaN or infinite, which lies in no group
 }
 
 // Bucket cuts a time column. Zones are IANA names, "UTC" included, never "".
@@ -322,10 +330,11 @@ const distinct = "IS DISTINCT FROM"
 // OrderTerm is one column of the answer, keys first then metrics, from 0.
 // Nulls are last in both directions.
 type OrderTerm struct {
-	Column int
-	Hidden *Operand // rows: a column that they do not show, in place of Column; nil otherwise
-	Desc   bool
-	Finite bool // the column may hold NaN and infinities: they are ordered as the NULL they are shown as
+	Column    int
+	Hidden    *Operand // rows: a column that they do not show, in place of Column; nil otherwise
+	Desc      bool
+	Collation string // a text's; its order is completed by the bytes
+	Finite    bool   // the column may hold NaN and infinities: they are ordered as the NULL they are shown as
 }
 
 // FilterOrigin says whose a filter is.

@@ -76,7 +76,7 @@ func (b *builder) rowColumns(fact *resolve.Visible) {
 			b.refuse(err)
 			continue
 		}
-		key := Key{Grain: fold(ref.Grain), Type: places[0].dim.Type}
+		key := Key{Grain: fold(ref.Grain), Type: places[0].dim.Type, Collation: places[0].dim.Collation}
 		if key.Grain != "" {
 			key.Type = BucketType(key.Grain)
 		}
