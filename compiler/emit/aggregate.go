@@ -199,6 +199,9 @@ func (w *writer) filterBy(conditions []func()) {
 
 // own is the conditions of a leaf and of its metrics; nil for none.
 func (w *writer) own(l *metric.Leaf) func() {
+	if l.Leg.Conversion != nil {
+		return w.countsEvents(l)
+	}
 	if len(l.Filters)+len(l.Where) == 0 {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"slices"
+
 	"plumbline/compiler/metric"
 	"plumbline/semantic"
 )
@@ -24,6 +26,8 @@ func (w *writer) expr(e metric.Expr) {
 func (w *writer) from(l *metric.Leg) {
 	for _, t := range l.Tables {
 		switch b := w.bridges[t]; {
+		case t.Parent == nil && l.Conversion != nil:
+			w.events(l)
 		case t.Parent == nil:
 			w.put("\nFROM ")
 			w.byModel(func() { w.put(semantic.Quote(string(t.Entity.Name)), " AS ", table(t)) })
@@ -33,7 +37,9 @@ func (w *writer) from(l *metric.Leg) {
 			w.join(t)
 		}
 	}
-	w.joined(l)
+	if !w.isSide(l) {
+		w.joined(l)
+	}
 	word := "\nWHERE "
 	also := func(print func()) {
 		w.put(word)
@@ -48,9 +54,14 @@ func (w *writer) from(l *metric.Leg) {
 	for _, print := range w.bridgeMarks(l, nil) {
 		also(print)
 	}
-	if w.frame != nil && w.frame.Cut {
+	if w.frame != nil && w.frame.Cut && !w.isSide(l) {
 		also(func() { w.cut(l) })
 	}
+}
+
+// isSide reports a leg that is one side of a conversion: it has no keys of the frame.
+func (w *writer) isSide(l *metric.Leg) bool {
+	return w.frame != nil && !slices.Contains(w.frame.Legs, l)
 }
 
 // join prints the join of a table to its parent.

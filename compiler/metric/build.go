@@ -170,6 +170,7 @@ type builder struct {
 	frame *Frame
 
 	legs     []leg
+	sides    []leg          // of conversions: rows that are looked up before the question's filters
 	spelled  []DimensionRef // beside frame.Keys
 	filtered map[*Table][]filteredBy
 	refused  []refusedFilter
@@ -274,6 +275,9 @@ func or(a, b string) string {
 
 // measured is a measure's leaf in a frame, one for all that ask for the same.
 func (b *builder) measured(m *semantic.Metric, c context) Value {
+	if m.Kind == semantic.ConversionMetric {
+		return b.conversion(m, c.where)
+	}
 	return b.leaf(m, b.measure(m), c.where)
 }
 

@@ -322,8 +322,11 @@ func filterText(f Filter) string {
 // refuses a table whose required filter the caller does not supply. On a joined
 // entity they stand in ON: its filtered rows are gone, the fact's rows stay.
 func (b *builder) modelFilters() {
-	for _, l := range b.legs {
+	for _, l := range slices.Concat(b.legs, b.sides) {
 		for _, t := range l.Tables {
+			if t.Parent == nil && l.Conversion != nil {
+				continue // they stand with the base events
+			}
 			for _, f := range t.Entity.Filters {
 				if f.Kind == semantic.RequiredFilter {
 					b.required(l, t, f)
@@ -378,6 +381,11 @@ func (b *builder) overriding() {
 }
 
 func (b *builder) overrides(t *Table, f *semantic.Filter) bool {
+	for _, l := range b.legs {
+		if l.Conversion != nil && l.Conversion.Base.Tables[0] == t {
+			t = l.Tables[0] // what the caller filters of the base events
+		}
+	}
 	return slices.ContainsFunc(b.filtered[t], func(by filteredBy) bool {
 		for _, n := range append([]semantic.Name{f.Field}, f.Unless...) {
 			if n != "" && (by.dimension == n.Key() || slices.Contains(by.fields, n.Key())) {

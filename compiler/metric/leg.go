@@ -65,7 +65,7 @@ func (b *builder) table(l *Leg, p path) *Table {
 
 // Special legs are printed as relations of their own, also when a plan has no other.
 func (l *Leg) Special() bool {
-	return l.Semi || slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.Bridge != nil })
+	return l.Semi || l.Conversion != nil || slices.ContainsFunc(l.Tables, func(t *Table) bool { return t.Bridge != nil })
 }
 
 func (b *builder) expr(t *Table, text string) Expr {

@@ -175,7 +175,9 @@ type Leaf struct {
 	Weights []*Table          // bridges whose weights its rows are multiplied by, where they are joined
 	Order   []Sort            // first, last, string_agg, list: of the fact's fields, complete
 	Fill    *int              // where the fact has no row for the group
-	Type    semantic.Type
+	// Converted counts the base events of a conversion that were followed by another.
+	Converted bool
+	Type      semantic.Type
 
 	id string // equal for leaves of one value
 }
@@ -193,6 +195,8 @@ type Leg struct {
 	Where  []Condition // of the caller, and the fact's own model filters
 	// Semi legs hold leaves that count only rows at their group's last or first time.
 	Semi bool
+	// Conversion legs count base events; nil for all others.
+	Conversion *Conversion
 }
 
 // Table is one reference to an entity. Number is unique in the plan.

@@ -161,7 +161,7 @@ func (s *scope) maskOf(m *semantic.Metric) string {
 				return masked
 			}
 		}
-		return s.whereMask(m)
+		return or(s.conversionMask(m), s.whereMask(m))
 	}
 	vis := s.entity(m.Entity)
 	measure := vis.Entity.Measure(m.Measure)
@@ -228,7 +228,7 @@ func (s *scope) answerable(m *semantic.Metric, above []*semantic.Metric) bool {
 				return false
 			}
 		}
-		return s.whereStands(m)
+		return s.converts(m) && s.whereStands(m)
 	}
 	vis := s.entity(m.Entity)
 	if vis == nil {

@@ -87,7 +87,7 @@ func (s *scope) whereStands(m *semantic.Metric) bool {
 	if len(m.Where) == 0 {
 		return true
 	}
-	facts := s.facts(m)
+	facts := s.conditioned(m)
 	return !slices.ContainsFunc(m.Where, func(w semantic.Where) bool {
 		return slices.ContainsFunc(facts, func(f *resolve.Visible) bool {
 			_, _, ok := s.wherePlace(f, w)
@@ -99,7 +99,7 @@ func (s *scope) whereStands(m *semantic.Metric) bool {
 // whereMask names a masked field that a metric's own conditions read; "" for none.
 func (s *scope) whereMask(m *semantic.Metric) string {
 	for _, w := range m.Where {
-		for _, f := range s.facts(m) {
+		for _, f := range s.conditioned(m) {
 			if _, masked, _ := s.wherePlace(f, w); masked != "" {
 				return masked
 			}

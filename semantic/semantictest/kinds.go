@@ -21,6 +21,9 @@ func Kinds() *semantic.Catalog {
 	for _, name := range []semantic.Name{"open_total", "middle", "last_status", "statuses"} {
 		add(name, semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: name})
 	}
+	add("answered", semantic.Metric{Kind: semantic.ConversionMetric, Conversion: &semantic.Conversion{Base: "order_count", Converted: "paid_orders",
+		On: []semantic.JoinPair{{From: "customer_id", To: "customer_id"}}, Window: semantic.Period{N: 30, Unit: "day"}, Give: "rate"}})
+	add("paid_orders", semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: "order_count", Filter: "status = 'paid'"})
 	add("tool_revenue", semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: "revenue", Where: []semantic.Where{{Field: "category", Op: "=", Values: []any{"tool"}}}})
 	month := semantic.Period{N: 1, Unit: "month"}
 	add("net", semantic.Metric{Kind: semantic.DerivedMetric, Expr: "revenue - paid_revenue / 2"})
