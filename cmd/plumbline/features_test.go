@@ -33,6 +33,8 @@ var features = []feature{
 		   SELECT region, sum(total_cents) AS s, 0 AS u, 0 AS t FROM bought GROUP BY 1
 		   UNION ALL SELECT c.region, 0, sum(qty), 0 FROM order_items i LEFT JOIN orders o ON o.id = i.order_id AND o.status IS DISTINCT FROM 'cancelled' LEFT JOIN customers c ON c.id = o.customer_id WHERE qty > 0 GROUP BY 1
 		   UNION ALL SELECT region, 0, 0, count(*) FROM support_tickets t LEFT JOIN customers c ON c.id = t.customer_id GROUP BY 1) GROUP BY 1 ORDER BY 1`},
+	{"metric with a condition on a dimension", `{"metrics": ["revenue_of_europe"], "dimensions": ["plan"]}`,
+		`SELECT plan, coalesce(sum(total_cents) FILTER (region = 'eu'), 0) FROM bought GROUP BY 1 ORDER BY 1`},
 	{"metric of a time bucket", `{"metrics": ["revenue_of_2025", "revenue"]}`,
 		`SELECT coalesce(sum(total_cents) FILTER (year(order_date) = 2025), 0), sum(total_cents) FROM sold`},
 
@@ -78,6 +80,10 @@ var features = []feature{
 	{"custom aggregate", `{"metrics": ["mean_price"], "dimensions": ["category"]}`,
 		`SELECT category, sum(i.price_cents * qty) / sum(qty) FROM order_items i LEFT JOIN products p ON p.id = product_id WHERE qty > 0 GROUP BY 1 ORDER BY 1`},
 
+	{"bins at edges", `{"metrics": ["order_count"], "dimensions": ["basket"]}`,
+		`SELECT CASE WHEN total_cents >= 100000 THEN 100000 WHEN total_cents >= 20000 THEN 20000 WHEN total_cents >= 5000 THEN 5000 WHEN total_cents >= 1000 THEN 1000 WHEN total_cents >= 0 THEN 0 END, count(*) FROM sold GROUP BY 1 ORDER BY 1`},
+	{"the last rate at the time, in bins of one width", `{"metrics": ["purchase_count"], "dimensions": ["currency", "rate"]}`,
+		`SELECT p.currency, floor(r.rate / 0.05) * 0.05, count(*) FROM purchases p ASOF LEFT JOIN exchange_rates r ON r.currency = p.currency AND p.bought_at >= r.quoted_at GROUP BY 1, 2 ORDER BY 1, 2`},
 	{"the version at the time", `{"metrics": ["revenue"], "dimensions": ["plan_then"]}`,
 		`SELECT h.plan, sum(total_cents) FROM sold s LEFT JOIN plan_history h ON h.customer_id = s.customer_id AND order_date >= valid_from AND (valid_to IS NULL OR order_date < valid_to) GROUP BY 1 ORDER BY 1`},
 	{"a bridge with weights", `{"metrics": ["revenue"], "dimensions": ["department", "team"]}`,
@@ -117,6 +123,8 @@ var features = []feature{
 		 SELECT s::DATE, max(amount), count(amount) FROM (SELECT unnest(generate_series((SELECT min(d) FROM p), (SELECT max(d) FROM p), INTERVAL 1 DAY)) AS s) LEFT JOIN p ON d = s AND currency = 'chf' GROUP BY 1 ORDER BY 1`},
 	{"rows", `{"rows": "orders", "dimensions": ["id", "status"], "order": [{"by": "id"}], "offset": 3, "limit": 4}`,
 		`SELECT id, status FROM sold ORDER BY id LIMIT 4 OFFSET 3`},
+	{"order of a language", `{"metrics": ["rep_count"], "dimensions": ["rep"]}`,
+		`SELECT name, count(*) FROM sales_reps GROUP BY name ORDER BY name COLLATE NOCASE.NOACCENT`},
 }
 
 // TestFeatures asks one question for each feature of the models, as an analyst and
