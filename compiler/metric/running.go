@@ -196,7 +196,13 @@ func (p *planner) extentOf(fact *resolve.Visible, key int, of *semantic.Metric) 
 		return b
 	}
 	b := p.extent(key, of)
-	b.leg(fact, p.asking)
+	asked := p.asking
+	for _, l := range p.rows.legs {
+		if l.fact == fact {
+			asked = l.asked
+		}
+	}
+	b.leg(fact, asked)
 	p.spanned[id] = b
 	return b
 }
