@@ -52,10 +52,6 @@ type link struct {
 	inner    bool // rows without a partner drop out
 }
 
-func (s *standing) reaches(x *source) bool {
-	return slices.ContainsFunc(s.links, func(l *link) bool { return l.to == x })
-}
-
 // inFrom reads one level's FROM for one of its entities.
 type inFrom struct {
 	level  *level

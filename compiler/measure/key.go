@@ -57,7 +57,7 @@ func (l *layout) keys() ([]*key, bool) {
 			"MEASURE with AT, or over a join that repeats rows, wants a plain list of columns and expressions in GROUP BY")
 	}
 	for i, e := range n.Groups {
-		ok := true
+		var ok bool
 		if at, isItem := l.item(e); isItem {
 			if at < 0 || at >= len(n.Select) {
 				return nil, l.unsupported("count from 1 over the selected columns", "GROUP BY names a column that is not selected")

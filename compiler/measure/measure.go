@@ -100,7 +100,7 @@ func (w *rewrite) read() error {
 	if err := found.errs.Err(); err != nil {
 		return err
 	}
-	w.plain = placeheld(up.text, found.levels)
+	w.plain = stoodIn(up.text, found.levels)
 	if st, err = sqlast.Parse(w.ctx, w.in.Parser, w.plain); err != nil {
 		return err
 	}
@@ -121,9 +121,9 @@ func (w *rewrite) read() error {
 	return nil
 }
 
-// placeheld puts an aggregate in the place of each call, byte for byte. A lone call
+// stoodIn puts an aggregate in the place of each call, byte for byte. A lone call
 // has its measure's name, so that other clauses may name it.
-func placeheld(text string, levels []*level) string {
+func stoodIn(text string, levels []*level) string {
 	out := []byte(text)
 	for _, lv := range levels {
 		for _, c := range lv.calls {
@@ -280,7 +280,7 @@ func (w *rewrite) label(lv *level) {
 			if c.at < item.Start || item.End <= c.at {
 				continue
 			}
-			end, held = max(end, c.last(w.asked)), true
+			end = max(end, c.last(w.asked))
 			if c.lone && !w.taken(lv, i, c.name) {
 				name = string(c.of.entity.Measure(semantic.Name(c.name)).Name)
 			}
