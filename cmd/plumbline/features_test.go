@@ -96,6 +96,11 @@ var features = []feature{
 		`SELECT q, sum(balance_cents) FROM (SELECT date_trunc('quarter', month)::DATE AS q, balance_cents FROM account_balances WHERE month >= '2025-10-01' QUALIFY month = max(month) OVER (PARTITION BY customer_id, date_trunc('quarter', month))) GROUP BY 1 ORDER BY 1`},
 	{"balances of the first month", `{"metrics": ["opening_balance"], "dimensions": ["plan"], "filters": [{"field": "month", "op": ">=", "values": ["2025-10-01"]}]}`,
 		`SELECT plan, sum(balance_cents) FROM (SELECT plan, balance_cents FROM account_balances b LEFT JOIN customers c ON c.id = customer_id WHERE month >= '2025-10-01' QUALIFY month = min(month) OVER (PARTITION BY plan)) GROUP BY 1 ORDER BY 1`},
+	{"conversion", `{"metrics": ["visits", "visits_with_order", "visit_conversion"], "dimensions": ["channel"]}`,
+		`WITH v AS (SELECT * FROM web_visits WHERE seconds IS NULL OR seconds >= 8),
+		 credited AS (SELECT DISTINCT (SELECT max((v.visited_on, v.id)) FROM v WHERE v.customer_id = s.customer_id AND v.visited_on <= s.order_date) AS visit, s.order_date FROM sold s WHERE s.customer_id IS NOT NULL),
+		 won AS (SELECT DISTINCT visit[2] AS id FROM credited WHERE visit IS NOT NULL AND order_date < visit[1] + 7)
+		 SELECT channel, count(*), count(w.id), count(w.id) / count(*) FROM v LEFT JOIN won w USING (id) GROUP BY 1 ORDER BY 1`},
 
 	{"parameters", `{"metrics": ["order_count", "watched_orders"], "segments": ["large_orders"], "parameters": {"large_from": 20000, "watched_status": "refunded"}}`,
 		`SELECT count(*), count(*) FILTER (status = 'refunded') FROM sold WHERE total_cents >= 20000`},
