@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"math/big"
 	"slices"
 
 	"strconv"
@@ -98,16 +99,22 @@ func (w *writer) test(t metric.Test, operand func()) {
 // operand prints a column or its bucket; of what lies behind a bridge, the column
 // of the bridge's relation.
 func (w *writer) operand(o metric.Operand) {
-	if b := w.bridgeOf(o.Table); b != nil {
-		w.put(w.export(b, inside(o)))
-		return
+	print := func() {
+		if b := w.bridgeOf(o.Table); b != nil {
+			w.put(w.export(b, inside(o)))
+			return
+		}
+		w.put(inside(o))
 	}
-	w.put(inside(o))
+	w.by(o.Table.Rollup != nil, print) // it may read what the caller may not
 }
 
 // inside is an operand where its table stands in FROM.
 func inside(o metric.Operand) string {
 	col := column(o.Table, o.Column)
+	if o.Table.Rollup != nil {
+		col = rolledUp(o.Table)
+	}
 	switch {
 	case o.Bins != nil:
 		return bins(*o.Bins, col)
@@ -117,12 +124,32 @@ func inside(o metric.Operand) string {
 	return bucket(*o.Bucket, col)
 }
 
+// floatBins cuts a number that floats. Its edges are the floating numbers nearest to
+// whole multiples of the width: a division alone would put 0.3 below the edge 0.3.
+func floatBins(b metric.Bins, col string) string {
+	width, _ := new(big.Rat).SetString(b.Width)
+	num, den := width.Num().String(), width.Denom().String()
+	at := "floor(CAST(" + col + " AS DOUBLE) * " + den + " / " + num + ")"
+	edge := func(plus string) string {
+		text := "((" + at + plus + ") * " + num + " / " + den + ")"
+		if b.Single {
+			text = "CAST(" + text + " AS FLOAT)"
+		}
+		return text
+	}
+	text := "CASE WHEN isfinite(" + col + ") THEN CASE"
+	for _, plus := range []string{" + 1", ""} {
+		text += " WHEN " + edge(plus) + " <= " + col + " THEN " + edge(plus)
+	}
+	return text + " ELSE " + edge(" - 1") + " END END"
+}
+
 // bins cuts a number into groups. Numbers below zero go to the edge below them as
 // well; what is exact stays exact.
 func bins(b metric.Bins, col string) string {
 	if b.Width != "" {
 		if b.Floating {
-			return "CASE WHEN isfinite(" + col + ") THEN floor(" + col + " / " + b.Width + ") * " + b.Width + " END"
+			return floatBins(b, col)
 		}
 		return "(" + col + " - ((" + col + " % " + b.Width + " + " + b.Width + ") % " + b.Width + "))"
 	}

@@ -154,7 +154,11 @@ func (w *writer) readsOf(l *metric.Leg, t *metric.Table) []semantic.Name {
 func joinReads(t *metric.Table) []semantic.Name {
 	var out []semantic.Name
 	for _, p := range t.Join.On {
-		out = append(out, p.From)
+		if t.Rollup != nil {
+			out = append(out, p.To)
+		} else {
+			out = append(out, p.From)
+		}
 	}
 	if t.Bridge != nil {
 		for _, p := range t.Bridge.Near.On {

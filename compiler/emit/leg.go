@@ -66,6 +66,10 @@ func (w *writer) isSide(l *metric.Leg) bool {
 
 // join prints the join of a table to its parent.
 func (w *writer) join(t *metric.Table) {
+	if t.Rollup != nil {
+		w.rollup(t)
+		return
+	}
 	w.put("\n", joinWord(t), " ")
 	w.byModel(func() {
 		w.put(semantic.Quote(string(t.Entity.Name)), " AS ", table(t), " ON ")

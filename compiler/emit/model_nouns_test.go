@@ -16,6 +16,7 @@ import (
 //
 //	entity orders time=at key=id
 //	  measure p90 = percentile(total) q=0.9 discrete by=at order=a,-b sep=; semi=last:at:account where NOT deleted fill 0
+//	  of order_count bigint = orders.order_count via buyer width=10
 //	  join buyer customers: a = b and c = d complete valid=at,from,to
 //	  join rate rates: currency = code as_of=at,time
 //	  join persons persons: through=owners,account,person,weight,share
@@ -181,4 +182,18 @@ func parameterOf(words []string) *semantic.Parameter {
 		}
 	}
 	return out
+}
+
+// ofLine reads a dimension that is a measure of another entity.
+func ofLine(t testing.TB, line string) *semantic.Dimension {
+	words := strings.Fields(line)
+	require.GreaterOrEqual(t, len(words), 7, line)
+	entity, measure, _ := strings.Cut(words[4], ".")
+	typ := semantic.Type(words[2])
+	d := &semantic.Dimension{Name: semantic.Name(words[1]), Type: typ, Kind: typ.Kind(), Visibility: semantic.Output,
+		Of: &semantic.MeasureOf{Entity: semantic.Name(entity), Measure: semantic.Name(measure), Role: semantic.Name(words[6])}}
+	if len(words) > 7 {
+		d.Bins = &semantic.Bins{Width: strings.TrimPrefix(words[7], "width=")}
+	}
+	return d
 }

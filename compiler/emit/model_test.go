@@ -190,6 +190,17 @@ func entityLine(t testing.TB, e *semantic.Entity, words []string, line string) *
 			h.Levels = append(h.Levels, semantic.Name(level))
 		}
 		e.Hierarchies = append(e.Hierarchies, h)
+	case "bins": // bins name of field width=W
+		var f *semantic.Field
+		for _, x := range e.Fields {
+			if x.Name == semantic.Name(words[3]) {
+				f = x
+			}
+		}
+		e.Dimensions = append(e.Dimensions, &semantic.Dimension{Name: semantic.Name(words[1]), Type: f.Type, Kind: f.Type.Kind(), Field: f.Name, Reads: []semantic.Name{f.Name},
+			Visibility: semantic.Output, Bins: &semantic.Bins{Width: strings.TrimPrefix(words[4], "width=")}})
+	case "of":
+		e.Dimensions = append(e.Dimensions, ofLine(t, line))
 	case "segment":
 		name, expr, _ := strings.Cut(strings.TrimPrefix(line, "segment "), ": ")
 		e.Segments = append(e.Segments, &semantic.Segment{Name: semantic.Name(name), Expr: expr})

@@ -130,12 +130,15 @@ func (b *builder) operand(l leg, p place, grain string) (Operand, *diag.Error) {
 	column := p.dim.Name
 	if p.dim.Field != "" {
 		column = p.dim.Field
-	} else if e.Field(p.dim.Name) != nil {
+	} else if p.dim.Of == nil && e.Field(p.dim.Name) != nil {
 		return Operand{}, diag.New(diag.UnsupportedAsk, "%q of %q is both a field and a computed dimension", p.dim.Name, e.Name)
 	}
 	op := Operand{Column: column}
+	if p.dim.Of != nil {
+		op.Table = b.measureOf(l, p)
+	}
 	if p.dim.Bins != nil {
-		op.Bins = &Bins{*p.dim.Bins, floating(p.dim.Type)}
+		op.Bins = &Bins{*p.dim.Bins, floating(p.dim.Type), p.dim.Type == "float"}
 	}
 	if grain != "" {
 		if c, g := b.calendarGrain(p.dim, fold(grain)); c != nil {
@@ -146,7 +149,9 @@ func (b *builder) operand(l leg, p place, grain string) (Operand, *diag.Error) {
 			return Operand{}, err
 		}
 	}
-	op.Table = b.table(l.Leg, p.path)
+	if op.Table == nil {
+		op.Table = b.table(l.Leg, p.path)
+	}
 	return op, nil
 }
 

@@ -332,7 +332,7 @@ func (b *builder) modelFilters() {
 					b.required(l, t, f)
 					continue
 				}
-				overridden := f.Kind == semantic.DefaultFilter && b.overrides(t, f)
+				overridden := f.Kind == semantic.DefaultFilter && t.Rollup == nil && b.overrides(t, f)
 				b.applied(t, f, overridden)
 				if overridden {
 					continue

@@ -81,12 +81,12 @@ func (b *builder) joins() {
 				continue
 			}
 			for t := c.Operand.Table; t != nil && t.Parent != nil; t = t.Parent {
-				t.Inner = true
+				t.Inner = t.Inner || t.Rollup == nil // who has no rows there has a value all the same
 			}
 		}
 		for _, t := range l.Tables[1:] {
 			kept := t.Parent.Parent == nil || t.Parent.Inner // behind a LEFT join even a complete one loses rows
-			if kept && t.Join.Complete && len(t.Filters) == 0 && b.allRows(t.Parent) && b.allRows(t) {
+			if kept && t.Rollup == nil && t.Join.Complete && len(t.Filters) == 0 && b.allRows(t.Parent) && b.allRows(t) {
 				t.Inner = true
 			}
 		}
@@ -98,7 +98,7 @@ func (b *builder) joins() {
 func (b *builder) keptRows() {
 	for _, l := range b.legs {
 		for _, t := range l.Tables[1:] {
-			if len(t.Filters) == 0 || t.Inner {
+			if len(t.Filters) == 0 || t.Inner || t.Rollup != nil {
 				continue
 			}
 			var names []string

@@ -212,6 +212,7 @@ type Table struct {
 	Day  *Operand // a calendar's table: its Join has no pairs, Date is the day of this
 	Date semantic.Name
 
+	Rollup *Rollup // the table is aggregated to its Parent's rows; nil for others
 	Bridge *Bridge // the table between two that are many to many; Parent is the near side, its Join has no pairs
 
 	path string // role names from the fact
@@ -250,6 +251,7 @@ type Operand struct {
 type Bins struct {
 	semantic.Bins
 	Floating bool // the number may be NaN or infinite, which lies in no group
+	Single   bool // it is a float
 }
 
 // Bucket cuts a time column. Zones are IANA names, "UTC" included, never "".

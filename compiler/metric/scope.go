@@ -290,6 +290,9 @@ func (s *scope) facts(m *semantic.Metric) []*resolve.Visible {
 // grouped nor filtered do not exist for callers, and neither do those that a mask closes.
 func (s *scope) class(vis *resolve.Visible, d *semantic.Dimension) (semantic.Visibility, bool) {
 	out := d.Visibility
+	if d.Of != nil {
+		return out, out >= semantic.FilterOnly && s.rolledUp(vis, d.Of)
+	}
 	if s.maskCloses(vis, d) != "" {
 		return 0, false
 	}
@@ -319,6 +322,9 @@ func (s *scope) maskCloses(vis *resolve.Visible, d *semantic.Dimension) semantic
 func (s *scope) reads(e *semantic.Entity, d *semantic.Dimension) []semantic.Name {
 	if d.Field != "" {
 		return []semantic.Name{d.Field}
+	}
+	if d.Of != nil {
+		return nil // nothing of the entity's own
 	}
 	var out []semantic.Name
 	for _, p := range s.columns(e, d.Expr) {

@@ -58,7 +58,7 @@ func (b *builder) tested(l leg, p place, field, grain string, make func(operandT
 func (s *scope) wherePlace(fact *resolve.Visible, w semantic.Where) (p place, masked string, ok bool) {
 	there := func(vis *resolve.Visible, n semantic.Name) *semantic.Dimension {
 		d := vis.Entity.Dimension(n)
-		if d == nil || slices.ContainsFunc(s.reads(vis.Entity, d), func(f semantic.Name) bool { return !present(vis, f) }) {
+		if d == nil || d.Of != nil && !s.rolledUp(vis, d.Of) || slices.ContainsFunc(s.reads(vis.Entity, d), func(f semantic.Name) bool { return !present(vis, f) }) {
 			return nil
 		}
 		return d

@@ -21,6 +21,9 @@ func Kinds() *semantic.Catalog {
 	for _, name := range []semantic.Name{"open_total", "middle", "last_status", "statuses"} {
 		add(name, semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: name})
 	}
+	customers := shop.Entity("customers")
+	customers.Dimensions = append(customers.Dimensions, &semantic.Dimension{Name: "orders_placed", Description: "how many orders", Type: "bigint", Kind: semantic.KindNumber,
+		Visibility: semantic.Output, Of: &semantic.MeasureOf{Entity: "orders", Measure: "order_count", Role: "customers"}, Pos: customers.Pos})
 	add("answered", semantic.Metric{Kind: semantic.ConversionMetric, Conversion: &semantic.Conversion{Base: "order_count", Converted: "paid_orders",
 		On: []semantic.JoinPair{{From: "customer_id", To: "customer_id"}}, Window: semantic.Period{N: 30, Unit: "day"}, Give: "rate"}})
 	add("paid_orders", semantic.Metric{Kind: semantic.SimpleMetric, Entity: "orders", Measure: "order_count", Filter: "status = 'paid'"})
