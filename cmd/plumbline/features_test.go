@@ -86,6 +86,8 @@ var features = []feature{
 		`SELECT p.currency, floor(r.rate / 0.05) * 0.05, count(*) FROM purchases p ASOF LEFT JOIN exchange_rates r ON r.currency = p.currency AND p.bought_at >= r.quoted_at GROUP BY 1, 2 ORDER BY 1, 2`},
 	{"the version at the time", `{"metrics": ["revenue"], "dimensions": ["plan_then"]}`,
 		`SELECT h.plan, sum(total_cents) FROM sold s LEFT JOIN plan_history h ON h.customer_id = s.customer_id AND order_date >= valid_from AND (valid_to IS NULL OR order_date < valid_to) GROUP BY 1 ORDER BY 1`},
+	{"a measure as a dimension", `{"metrics": ["customer_count"], "dimensions": ["lifetime_orders"]}`,
+		`SELECT CASE WHEN n >= 100 THEN 100 WHEN n >= 20 THEN 20 WHEN n >= 5 THEN 5 WHEN n >= 1 THEN 1 ELSE 0 END, count(*) FROM (SELECT (SELECT count(*) FROM sold s WHERE s.customer_id = c.id) AS n FROM customers c) GROUP BY 1 ORDER BY 1`},
 	{"a bridge with weights", `{"metrics": ["revenue"], "dimensions": ["department", "team"]}`,
 		`SELECT department, team, sum(total_cents * coalesce(part, 1)) FROM sold s LEFT JOIN (SELECT id FROM customers) c ON c.id = s.customer_id LEFT JOIN account_owners o ON o.customer_id = c.id LEFT JOIN sales_reps r ON r.id = o.rep_id GROUP BY 1, 2 ORDER BY 1, 2`},
 	{"a bridge without allocation", `{"metrics": ["units"], "dimensions": ["label"]}`,
