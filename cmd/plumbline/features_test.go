@@ -16,6 +16,7 @@ import (
 	"plumbline/engine"
 	"plumbline/engine/duck/ducktest"
 	"plumbline/engine/shape"
+	"plumbline/semantic/load"
 )
 
 // feature is a question about the sample and the SQL that means the same, written
@@ -73,6 +74,22 @@ var features = []feature{
 		`SELECT channel, median(seconds), quantile_disc(seconds, 0.95) FROM web_visits WHERE seconds IS NULL OR seconds >= 8 GROUP BY 1 ORDER BY 1`},
 	{"percentile, spread, first and least", `{"metrics": ["p90_order_value", "order_value_stddev", "discount_variance", "first_order_value", "last_status", "smallest_order"], "dimensions": ["region"]}`,
 		`SELECT region, quantile_cont(total_cents, 0.9), stddev_samp(total_cents), var_samp(discount), (array_agg(total_cents ORDER BY placed_at, id))[1], (array_agg(status ORDER BY placed_at DESC, id DESC) FILTER (status IS NOT NULL))[1], min(total_cents) FROM bought GROUP BY 1 ORDER BY 1`},
+	{"approximate distinct", `{"metrics": ["visitors"], "dimensions": ["channel"]}`,
+		`SELECT channel, approx_count_distinct(customer_id) FROM web_visits WHERE seconds IS NULL OR seconds >= 8 GROUP BY 1 ORDER BY 1`},
+	{"orders, plainly", `{"metrics": ["revenue", "refunded_revenue", "order_count", "avg_order_value", "buyers", "revenue_2026_q1", "revenue_2026_q2", "revenue_trend"], "dimensions": ["size"]}`,
+		`SELECT size, sum(total_cents), coalesce(sum(total_cents) FILTER (status = 'refunded'), 0), count(*), avg(total_cents), count(DISTINCT customer_id),
+		   sum(total_cents) FILTER (order_date BETWEEN '2026-01-01' AND '2026-03-31') AS q1, sum(total_cents) FILTER (order_date BETWEEN '2026-04-01' AND '2026-06-30') AS q2, q2 / q1
+		 FROM (SELECT *, CASE WHEN total_cents >= 50000 THEN 'large' WHEN total_cents >= 10000 THEN 'medium' ELSE 'small' END AS size FROM sold) GROUP BY 1 ORDER BY 1`},
+	{"tickets, plainly", `{"metrics": ["ticket_count", "tickets_2026_q2", "urgent_tickets"], "dimensions": ["region"]}`,
+		`SELECT region, count(*), count(*) FILTER (created_at >= '2026-04-01' AND created_at < '2026-07-01'), count(*) FILTER (priority = 'urgent') FROM support_tickets t LEFT JOIN customers c ON c.id = customer_id GROUP BY 1 ORDER BY 1`},
+	{"balances, plainly", `{"metrics": ["balance", "min_balance", "max_balance"], "filters": [{"field": "month", "op": "=", "values": ["2026-01-01"]}]}`,
+		`SELECT avg(balance_cents), min(balance_cents), max(balance_cents) FROM account_balances WHERE month = '2026-01-01'`},
+	{"products and lines, plainly", `{"metrics": ["product_count", "item_revenue"], "dimensions": ["category"]}`,
+		`SELECT category, count(DISTINCT p.id), coalesce(sum(i.price_cents * qty) FILTER (qty > 0), 0) FROM products p LEFT JOIN order_items i ON i.product_id = p.id GROUP BY 1 ORDER BY 1`},
+	{"customers, plainly", `{"metrics": ["avg_risk"], "dimensions": ["paying"]}`, `SELECT plan <> 'free', avg(risk_score) FROM customers GROUP BY 1 ORDER BY 1`},
+	{"plans, plainly", `{"metrics": ["subscriptions"], "dimensions": ["plan_then"]}`, `SELECT plan, count(*) FROM plan_history GROUP BY 1 ORDER BY 1`},
+	{"dollars", `{"metrics": ["dollars_spent"], "dimensions": ["category"]}`,
+		`SELECT category, sum(amount) FILTER (currency = 'usd') FROM purchases p LEFT JOIN products ON products.id = product_id GROUP BY 1 ORDER BY 1`},
 	{"texts and lists in order", `{"metrics": ["rep_names"], "dimensions": ["team"]}`,
 		`SELECT team, string_agg(name, '; ' ORDER BY department, name DESC) FROM sales_reps GROUP BY 1 ORDER BY 1`},
 	{"list", `{"metrics": ["label_list"], "dimensions": ["family"]}`,
@@ -144,6 +161,7 @@ func TestFeatures(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 
+	asked := map[string]bool{}
 	for subject, rows := range map[string]string{"ana": " WHERE tenant = 'acme'", "operator": ""} {
 		bare := bareShop(t, filepath.Join(folder, "data"), rows)
 		s, ok := eng.Subject(subject)
@@ -152,6 +170,9 @@ func TestFeatures(t *testing.T) {
 			t.Run(subject+"/"+f.what, func(t *testing.T) {
 				q, err := metric.Decode([]byte(f.question))
 				require.NoError(t, err)
+				for _, m := range q.Metrics {
+					asked[m] = true
+				}
 				ans, err := eng.Answer(t.Context(), engine.Request{Tool: engine.ToolMetrics, Subject: s, Question: &q, ShowSQL: true})
 				require.NoError(t, err)
 				want := bare.Rows(t, "SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ("+f.sql+")")
@@ -170,6 +191,16 @@ func TestFeatures(t *testing.T) {
 				}
 			})
 		}
+	}
+	everyMetric(t, folder, asked)
+}
+
+// everyMetric wants each metric of the sample to be asked.
+func everyMetric(t *testing.T, folder string, asked map[string]bool) {
+	_, catalog, err := load.Dir(folder)
+	require.NoError(t, err)
+	for _, m := range catalog.Metrics {
+		require.True(t, asked[string(m.Name)], "no question asks for %s", m.Name)
 	}
 }
 
