@@ -68,6 +68,8 @@ bench: build ## measure the stages, whole questions against bare DuckDB, and MCP
 
 scoreboard: ## ask every case and print right, refused and wrong by suite; CASES=DIR asks another folder
 	go run ./test/scoreboard $(CASES)
+	$(if $(CASES),,@out=$$(go test -count=1 -v ./test/scoreboard ./test/tpc -run 'TestRandomQuestions|TestKindsInPairs|TestMetricQuestionsAnswerAsTheQueries' 2>&1) || { echo "$$out"; exit 1; }; \
+		echo "$$out" | sed -nE 's/^ *(kinds|random|metrics)_test\.go:[0-9]+: ([0-9]+ (answered|right)[^:]*)(, refused)?(:.*)?$$/\1: \2, 0 wrong/p')
 
 fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZZTIME (20s)
 	RANDOM_SEEDS=1 go test ./test/scoreboard ./compiler/emit ./policy/rewrite ./policy/opa -count=1 -timeout 60m -rapid.checks=$(WORLDS)

@@ -269,8 +269,8 @@ func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange
 		}
 	}
 	for _, f := range p.q.Filters {
-		if p.filtersTime(f, of) {
-			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q looks at other times than the question's, and a filter on %q would hide them", p.asking, f.Field).
+		if field := p.filtersTime(f, of); field != "" {
+			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q looks at other times than the question's, and a filter on %q would hide them", p.asking, field).
 				WithHint(`give the period in time: {"field": "metric_time", "from": ..., "to": ...}`))
 			return nil, "", false
 		}
@@ -311,9 +311,18 @@ func (p *planner) widened(from string, r *Running) string {
 	return AddPeriod(first, *r.Window, -1).Format(dayLayout)
 }
 
-// filtersTime reports that a filter, or a part of it, is on a metric's own time.
-func (p *planner) filtersTime(f Filter, of *semantic.Metric) bool {
-	return f.Field != "" && p.ownTime(f.Field, of) || slices.ContainsFunc(slices.Concat(f.Any, f.All), func(x Filter) bool { return p.filtersTime(x, of) })
+// filtersTime gives the field of a filter, or of a part of it, that is a metric's
+// own time; "" when none is.
+func (p *planner) filtersTime(f Filter, of *semantic.Metric) string {
+	if f.Field != "" && p.ownTime(f.Field, of) {
+		return f.Field
+	}
+	for _, x := range slices.Concat(f.Any, f.All) {
+		if field := p.filtersTime(x, of); field != "" {
+			return field
+		}
+	}
+	return ""
 }
 
 // watermark plans the last day of the data; false when it was refused.
