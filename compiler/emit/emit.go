@@ -307,7 +307,8 @@ func (w *writer) orderAndLimit(column func(int)) {
 		w.ordered++
 	})
 	if w.plan.Levels != nil {
-		w.put(`, "r"."g" ASC`)
+		w.put(", ")
+		w.levelOrder()
 	}
 	w.limit()
 }

@@ -199,6 +199,16 @@ func (w *writer) rolledUp() {
 	w.put(" END")
 }
 
+// levelOrder prints the place of a row among those that equal it in all that the
+// question orders by: groups first, then totals over ever more.
+func (w *writer) levelOrder() {
+	w.put(`CASE "r"."g"`)
+	for i, level := range w.plan.Levels {
+		w.put(" WHEN ", w.levelText(level), " THEN ", strconv.Itoa(i))
+	}
+	w.put(" END ASC")
+}
+
 // levelText names the keys that a level is over, as a literal.
 func (w *writer) levelText(level []int) string {
 	var names []string
