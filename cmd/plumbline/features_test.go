@@ -139,7 +139,7 @@ var features = []feature{
 	{"filters of which one must hold", `{"metrics": ["revenue"], "dimensions": ["region"], "filters": [{"any": [{"field": "region", "op": "=", "values": ["latam"]}, {"field": "revenue", "op": ">", "values": [100000000]}]}]}`,
 		`SELECT region, sum(total_cents) AS s FROM bought GROUP BY 1 HAVING region = 'latam' OR s > 100000000 ORDER BY 1`},
 	{"totals", `{"metrics": ["buyers"], "dimensions": ["plan", "region"], "totals": "subtotals"}`,
-		`SELECT plan, region, count(DISTINCT customer_id), CASE grouping(plan, region) WHEN 0 THEN '' WHEN 1 THEN 'region' ELSE 'plan, region' END AS over FROM bought GROUP BY ROLLUP (plan, region) ORDER BY 1, 2, over`},
+		`SELECT plan, region, count(DISTINCT customer_id), CASE grouping(plan, region) WHEN 0 THEN '' WHEN 1 THEN 'region' ELSE 'plan, region' END AS over FROM bought GROUP BY ROLLUP (plan, region) ORDER BY 1, 2, grouping(plan, region)`},
 	{"top with the rest", `{"metrics": ["revenue"], "dimensions": ["region"], "top": {"dimension": "region", "by": "revenue", "n": 2, "other": true}}`,
 		`SELECT region, is_other, s FROM (SELECT CASE WHEN r <= 2 THEN region END AS region, r > 2 AS is_other, sum(s) AS s FROM (SELECT region, sum(total_cents) AS s, row_number() OVER (ORDER BY sum(total_cents) DESC, region) AS r FROM bought GROUP BY 1) GROUP BY 1, 2) ORDER BY 2, 1`},
 	{"gaps", `{"metrics": ["largest_purchase", "purchase_count"], "dimensions": [{"name": "metric_time", "grain": "day"}], "filters": [{"field": "currency", "op": "=", "values": ["chf"]}], "fill_gaps": true}`,
