@@ -36,16 +36,18 @@ type oracle struct {
 	meanings map[string]meaning // by the SQL text
 	// arithmetic gives derived metrics by their expression, over metrics by name.
 	arithmetic map[string]func(of func(string) any) any
+	reads      map[string][]semantic.Name // fields that the segments read, by the SQL text
 	now        time.Time
 }
 
 // scope says which rows of each entity count: those that pass all its conditions.
 type scope struct {
 	*asked
-	at      []at // values of dimensions
-	every   bool // the caller's filters on dimensions do not apply
-	forever bool // the time ranges do not apply
-	present bool // the group exists even without rows
+	at      []at                  // values of dimensions
+	every   bool                  // the caller's filters on dimensions do not apply
+	forever bool                  // the time ranges do not apply
+	present bool                  // the group exists even without rows
+	by      []metric.DimensionRef // groups by these are looked for: every partner of a row may be in one
 }
 
 // at is one condition: the dimension's value is accepted. value is the one value
@@ -82,13 +84,20 @@ func (s scope) without(drop func(string) bool) scope {
 }
 
 // rowsOf gives the rows of an entity in the scope. Over a bridge a row may stand
-// there several times, once for each partner, with its part as its weight.
+// there several times, once for each partner that passes, with its part as its weight:
+// where the question groups by the bridge, or weights count. Otherwise it counts once.
 func (s scope) rowsOf(e *semantic.Entity, extra []semantic.Where) []weighted {
+	bridge := s.bridge(e)
+	repeats := bridge != nil && (bridge.Through.Allocate == semantic.AllocateWeight || bridge.Through.Allocate == semantic.AllocateNone && s.groupsBy(bridge) || len(s.by) > 0)
 	var out []weighted
 	for _, r := range s.visible(e) {
-		for _, w := range s.spread(e, r) {
-			if s.keeps(e, w, extra) {
-				out = append(out, w)
+		for _, w := range s.spread(e, r, bridge) {
+			if !s.keeps(e, w, extra) {
+				continue
+			}
+			out = append(out, w)
+			if !repeats {
+				break
 			}
 		}
 	}
@@ -113,7 +122,7 @@ func (s scope) keeps(e *semantic.Entity, w weighted, extra []semantic.Where) boo
 			}
 		}
 		for _, name := range s.q.Segments {
-			if seg := e.Segment(semantic.Name(name[strings.LastIndex(name, ".")+1:])); s.meanings[seg.Expr](w.row, s.parameters()) != true {
+			if is, _ := s.inSegment(e, w, name); !is {
 				return false
 			}
 		}
@@ -152,7 +161,11 @@ func (s scope) callerFilters(e *semantic.Entity, fields []semantic.Name) bool {
 			return semantic.Name(name).Key() == f.Key() || name == metric.MetricTime && e.TimeDimension.Key() == f.Key()
 		}
 		if slices.ContainsFunc(s.q.Filters, func(x metric.Filter) bool { return same(x.Field) }) ||
-			slices.ContainsFunc(s.q.Time, func(t metric.TimeRange) bool { return same(t.Field) }) {
+			slices.ContainsFunc(s.q.Time, func(t metric.TimeRange) bool { return same(t.Field) }) ||
+			slices.ContainsFunc(s.q.Segments, func(name string) bool {
+				g := e.Segment(semantic.Name(name[strings.LastIndex(name, ".")+1:]))
+				return g != nil && slices.ContainsFunc(s.reads[g.Expr], func(n semantic.Name) bool { return n.Key() == f.Key() })
+			}) {
 			return true
 		}
 	}
@@ -422,17 +435,17 @@ func (s scope) conversion(c *semantic.Conversion, extra []semantic.Where) any {
 	if len(s.at) > 0 && len(s.rowsOf(e, nil)) == 0 && !s.present {
 		return nil
 	}
-	time1, time2 := e.Dimension(e.TimeDimension).Field.Key(), to.Dimension(to.TimeDimension).Field.Key()
+	time1 := e.Dimension(e.TimeDimension).Field.Key()
 	credited := map[string]bool{}
 	for _, conv := range converted {
 		var best row
 		for _, b := range every {
-			t1, ok1 := b.row[time1].(time.Time)
-			t2, ok2 := conv.row[time2].(time.Time)
+			t1, ok1 := s.when(e, b)
+			t2, ok2 := s.when(to, conv)
 			same := !slices.ContainsFunc(c.On, func(p semantic.JoinPair) bool {
 				return b.row[p.From.Key()] == nil || order(b.row[p.From.Key()], conv.row[p.To.Key()]) != 0
 			})
-			if ok1 && ok2 && same && !t1.After(t2) && t2.Before(add(t1, c.Window, 1)) && (best == nil || orderBy([]semantic.Name{semantic.Name(time1), e.PrimaryKey[0]}, b.row, best) > 0) {
+			if ok1 && ok2 && same && !t1.After(t2) && t2.Before(s.later(e, t1, c.Window)) && (best == nil || orderBy([]semantic.Name{semantic.Name(time1), e.PrimaryKey[0]}, b.row, best) > 0) {
 				best = b.row
 			}
 		}

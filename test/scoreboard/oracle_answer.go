@@ -87,9 +87,11 @@ func (a *asked) groups(s scope, dims []metric.DimensionRef, metrics ...string) [
 	if len(dims) == 0 {
 		add(nil)
 	}
+	looking := s
+	looking.by = dims
 	for _, name := range metrics {
 		for _, e := range a.facts(name) {
-			for _, w := range s.rowsOf(e, nil) {
+			for _, w := range looking.rowsOf(e, nil) {
 				add(s.key(e, w, dims))
 			}
 		}
@@ -97,7 +99,7 @@ func (a *asked) groups(s scope, dims []metric.DimensionRef, metrics ...string) [
 	var keys [][]any
 	switch {
 	case slices.ContainsFunc(metrics, func(n string) bool { return a.cumulativeIn(n) != nil }):
-		beyond := s
+		beyond := looking
 		beyond.forever = true // a window reaches back before the range
 		for _, name := range metrics {
 			for _, e := range a.facts(name) {

@@ -18,48 +18,61 @@ type weighted struct {
 	partner map[string]row // by the bridged relationship's key; nil row: none
 }
 
-// spread pairs a row with its partners over the bridge that the question walks,
-// if it walks one.
-func (s scope) spread(e *semantic.Entity, r row) []weighted {
-	var bridged *semantic.Relationship
-	for _, name := range s.names() {
-		if role, _, ok := strings.Cut(name, "."); ok {
-			if rel := e.Relationship(semantic.Name(role)); rel != nil && rel.Kind == semantic.ManyToMany {
-				bridged = rel
-			}
+// bridge is the relationship of an entity that the scope's conditions or filters
+// go over to many partners; nil when they go over none.
+func (s scope) bridge(e *semantic.Entity) *semantic.Relationship {
+	for _, r := range e.Relationships {
+		if r.Kind == semantic.ManyToMany && slices.ContainsFunc(s.names(), func(n string) bool { return s.over(r, n) }) {
+			return r
 		}
 	}
+	return nil
+}
+
+// over reports that a spelling means something behind a relationship: behind its
+// role, or a segment of the entity it leads to.
+func (s scope) over(r *semantic.Relationship, name string) bool {
+	role, rest, ok := strings.Cut(name, ".")
+	return ok && r.Name.Key() == semantic.Name(role).Key() || !ok && rest == "" && s.catalog.Entity(r.To).Segment(semantic.Name(name)) != nil ||
+		!ok && s.catalog.Entity(r.To).Dimension(semantic.Name(name)) != nil
+}
+
+// groupsBy reports that the groups are told apart by what lies behind a relationship.
+func (s scope) groupsBy(r *semantic.Relationship) bool {
+	return slices.ContainsFunc(s.at, func(a at) bool { return s.over(r, a.dim.Name) })
+}
+
+// spread pairs a row with each of its partners over a bridge; one pair that stands
+// there twice counts with the greater weight.
+func (s scope) spread(e *semantic.Entity, r row, bridged *semantic.Relationship) []weighted {
 	if bridged == nil {
 		return []weighted{{r, 1, nil}}
 	}
 	b := bridged.Through
 	between := s.catalog.Entity(b.Entity)
+	far := between.Relationship(b.Far)
 	var out []weighted
-	seen := map[string]bool{}
+	at := map[string]int{}
 	for _, pair := range s.visible(between) {
-		near, far := s.follow(between, pair, between.Relationship(b.Near)), s.follow(between, pair, between.Relationship(b.Far))
-		if near == nil || far == nil || orderBy(e.PrimaryKey, near, r) != 0 {
+		near := s.follow(between, pair, between.Relationship(b.Near))
+		if near == nil || orderBy(e.PrimaryKey, near, r) != 0 {
 			continue
 		}
-		to := s.catalog.Entity(bridged.To)
-		w := weighted{r, 1, map[string]row{bridged.Name.Key(): far}}
-		// A pair counts once; distinct counts once for each group.
-		key := ""
-		for _, k := range to.PrimaryKey {
-			key += text(far[k.Key()]) + "\x00"
-		}
-		if b.Allocate == semantic.AllocateDistinct {
-			key = ""
-			for _, a := range s.at {
-				key += text(s.bucketed(e, w, a.dim)) + "\x00"
-			}
-		}
+		w := weighted{r, 1, map[string]row{bridged.Name.Key(): s.follow(between, pair, far)}}
 		if b.Allocate == semantic.AllocateWeight {
 			w.weight, _ = pair[b.Weight.Key()].(float64)
 		}
-		if !seen[key] {
-			seen[key] = true
+		key := ""
+		for _, p := range far.On {
+			key += text(pair[p.From.Key()]) + "\x00"
+		}
+		i, seen := at[key]
+		switch {
+		case !seen:
+			at[key] = len(out)
 			out = append(out, w)
+		case w.weight > out[i].weight:
+			out[i] = w
 		}
 	}
 	if out == nil {
@@ -68,18 +81,63 @@ func (s scope) spread(e *semantic.Entity, r row) []weighted {
 	return out
 }
 
-// names are the dimensions that the scope's conditions and filters read.
+// names are the dimensions and segments that the scope's conditions and filters read.
 func (s scope) names() []string {
 	var out []string
 	for _, a := range s.at {
 		out = append(out, a.dim.Name)
 	}
-	if !s.every {
-		for _, f := range s.q.Filters {
+	for _, d := range s.by {
+		out = append(out, d.Name)
+	}
+	if s.every {
+		return out
+	}
+	var filters func(list []metric.Filter)
+	filters = func(list []metric.Filter) {
+		for _, f := range list {
 			out = append(out, f.Field)
+			filters(f.Any)
+			filters(f.All)
 		}
 	}
-	return out
+	filters(s.q.Filters)
+	return append(out, s.q.Segments...)
+}
+
+// inSegment reports that a row, or its partner, is in a segment; false when the
+// name means none from here.
+func (s scope) inSegment(e *semantic.Entity, w weighted, name string) (is, found bool) {
+	if g := e.Segment(semantic.Name(name)); g != nil {
+		return w.row != nil && s.meanings[g.Expr](w.row, s.parameters()) == true, true
+	}
+	for _, r := range e.Relationships {
+		if is, found = s.inSegment(s.catalog.Entity(r.To), weighted{row: s.partnerOf(e, w, r)}, name); found {
+			return is, true
+		}
+	}
+	return false, false
+}
+
+// drilled puts the levels of hierarchies in their place.
+func (o *oracle) drilled(q metric.Question) metric.Question {
+	var out []metric.DimensionRef
+	for _, d := range q.Dimensions {
+		levels := []metric.DimensionRef{d}
+		for _, e := range o.catalog.Entities {
+			for _, h := range e.Hierarchies {
+				if string(h.Name) == d.Name {
+					levels = nil
+					for _, l := range h.Levels[:max(slices.Index(h.Levels, semantic.Name(d.Grain)), 0)+1] {
+						levels = append(levels, metric.DimensionRef{Name: string(l)})
+					}
+				}
+			}
+		}
+		out = append(out, levels...)
+	}
+	q.Dimensions = out
+	return q
 }
 
 // read gives a dimension's value for a row of an entity; NULL without a partner.
@@ -106,7 +164,7 @@ func (s scope) place(e *semantic.Entity, w weighted, name string) (*semantic.Ent
 		return e, w.row, d
 	}
 	for _, rel := range e.Relationships {
-		if rel.Kind == semantic.ManyToMany || rel.Kind == semantic.OneToMany {
+		if rel.Kind == semantic.OneToMany {
 			continue
 		}
 		if owner, r, d := s.place(s.catalog.Entity(rel.To), weighted{row: s.partnerOf(e, w, rel)}, name); d != nil {
@@ -126,8 +184,9 @@ func (s scope) partnerOf(e *semantic.Entity, w weighted, rel *semantic.Relations
 	return s.follow(e, w.row, rel)
 }
 
-// follow gives the row's one partner over a to-one relationship; nil without one.
-func (s scope) follow(e *semantic.Entity, r row, rel *semantic.Relationship) row {
+// follow gives the row's one partner over a to-one relationship; nil without one. Times
+// are compared as they are stored.
+func (s scope) follow(_ *semantic.Entity, r row, rel *semantic.Relationship) row {
 	to := s.catalog.Entity(rel.To)
 	var best row
 	for _, p := range s.visible(to) {
@@ -139,15 +198,15 @@ func (s scope) follow(e *semantic.Entity, r row, rel *semantic.Relationship) row
 		}
 		switch {
 		case rel.Valid != nil:
-			at, ok := s.instant(e, r, rel.Valid.At)
-			from, okFrom := s.instant(to, p, rel.Valid.From)
-			until, ends := s.instant(to, p, rel.Valid.To)
+			at, ok := r[rel.Valid.At.Key()].(time.Time)
+			from, okFrom := p[rel.Valid.From.Key()].(time.Time)
+			until, ends := p[rel.Valid.To.Key()].(time.Time)
 			if ok && okFrom && !at.Before(from) && (!ends || at.Before(until)) {
 				return p
 			}
 		case rel.AsOf != nil:
-			at, ok := s.instant(e, r, rel.AsOf.At)
-			since, okSince := s.instant(to, p, rel.AsOf.Time)
+			at, ok := r[rel.AsOf.At.Key()].(time.Time)
+			since, okSince := p[rel.AsOf.Time.Key()].(time.Time)
 			if ok && okSince && !since.After(at) && (best == nil || order(p[rel.AsOf.Time.Key()], best[rel.AsOf.Time.Key()]) > 0) {
 				best = p
 			}
@@ -158,22 +217,15 @@ func (s scope) follow(e *semantic.Entity, r row, rel *semantic.Relationship) row
 	return best
 }
 
-// instant reads a time field as a moment.
-func (s scope) instant(e *semantic.Entity, r row, field semantic.Name) (time.Time, bool) {
-	t, ok := r[field.Key()].(time.Time)
-	if f := e.Field(field); ok && f.Type == "timestamp" && f.Zone != "" {
-		t = relabel(t, location(f.Zone))
-	}
-	return t, ok
-}
-
 // own is a dimension's value for a row of its own entity.
 func (s scope) own(e *semantic.Entity, r row, d *semantic.Dimension) any {
 	var v any
 	switch {
 	case d.Of != nil:
 		other := s.catalog.Entity(d.Of.Entity)
-		inner := scope{asked: s.asked, every: true, forever: true, present: true}
+		bare := *s.asked // a question's filters do not reach in
+		bare.q.Filters, bare.q.Segments, bare.q.Time = nil, nil, nil
+		inner := scope{asked: &bare, every: true, forever: true, present: true}
 		m := other.Measure(d.Of.Measure)
 		var rows []weighted
 		for _, x := range inner.visible(other) {

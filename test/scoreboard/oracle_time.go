@@ -43,6 +43,23 @@ func (s scope) moment(e *semantic.Entity, w weighted, name string) (time.Time, b
 	return t, d.Type != "date"
 }
 
+// when gives the moment of an entity's row, false without one.
+func (s scope) when(e *semantic.Entity, w weighted) (time.Time, bool) {
+	if s.read(e, w, metric.MetricTime) == nil {
+		return time.Time{}, false
+	}
+	t, _ := s.moment(e, w, metric.MetricTime)
+	return t, true
+}
+
+// later is a moment a period on: days and longer are counted in local time.
+func (s scope) later(e *semantic.Entity, t time.Time, p semantic.Period) time.Time {
+	if e.Dimension(e.TimeDimension).Type == "date" {
+		return add(t, p, 1)
+	}
+	return relabel(add(wall(t, s.zone), p, 1), s.zone)
+}
+
 // local gives a time dimension's value as the question's zone shows it. A date has no zone.
 func (s scope) local(e *semantic.Entity, w weighted, name string) time.Time {
 	t, zoned := s.moment(e, w, name)

@@ -17,11 +17,13 @@ type world struct {
 	*oracle
 	names    []string // not used yet, plain ones first
 	numbered int      // names given after those
+	versions []*semantic.Entity
+	bridges  []*semantic.Entity
 }
 
 // identifiers are what a model may be unlucky to call its things; plain ones come
 // first, since shrinking prefers them.
-var identifiers = []string{"a", "b", "c", "d", "e", "f", "g", "h", "select", "größe", "Order", "user", "group", "日付", "end", "Case", "left", "é", "from", "total", "is_other", "rolled_up", "x", "y", "z", "count", "date", "value", "ORDER_BY", "f1", "t1", "k1", "table", "limit", "naïve", "Ω"}
+var identifiers = []string{"a", "b", "c", "d", "e", "f", "g", "h", "select", "null", "größe", "Order", "user", "group", "日付", "end", "Case", "left", "é", "from", "total", "is_other", "rolled_up", "x", "y", "z", "count", "date", "value", "ORDER_BY", "f1", "t1", "k1", "table", "limit", "naïve", "Ω"}
 
 func (w *world) name() semantic.Name {
 	if len(w.names) == 0 {
@@ -43,12 +45,13 @@ func pick[T any](rt *rapid.T, pool []T) T { return rapid.SampledFrom(pool).Draw(
 // drawWorld draws one to three hubs, of which each may lead to the next, and one
 // to three facts that lead to hubs.
 func drawWorld(rt *rapid.T) *world {
-	w := &world{rt, &oracle{catalog: &semantic.Catalog{}, rows: map[string][]row{}, meanings: map[string]meaning{}, arithmetic: map[string]func(func(string) any) any{}}, slices.Clone(identifiers), 0}
+	w := &world{rt: rt, oracle: &oracle{catalog: &semantic.Catalog{}, rows: map[string][]row{}, meanings: map[string]meaning{}, arithmetic: map[string]func(func(string) any) any{}, reads: map[string][]semantic.Name{}}, names: slices.Clone(identifiers)}
 	w.catalog.Time = semantic.TimeSettings{
 		Zone:      pick(rt, []string{"", "Europe/Copenhagen", "America/New_York", "Asia/Kolkata"}),
 		WeekStart: pick(rt, []string{"", "sunday"}), FiscalStart: pick(rt, []int{0, 4}),
 	}
-	var hubs []*semantic.Entity
+	w.parameter()
+	var hubs, facts []*semantic.Entity
 	for range rapid.IntRange(1, 2).Draw(rt, "hubs") {
 		h := w.entity()
 		if len(hubs) > 0 && chance(rt, 60) {
@@ -67,14 +70,34 @@ func drawWorld(rt *rapid.T) *world {
 		if chance(rt, 20) {
 			w.lead(f, hubs[0]) // perhaps a second role
 		}
+		facts = append(facts, f)
 	}
-	for _, e := range w.catalog.Entities {
+	measured := slices.Concat(hubs, facts)
+	for _, f := range facts {
+		if chance(rt, 20) {
+			w.versioned(f)
+		}
+	}
+	if chance(rt, 30) {
+		measured = append(measured, w.bridged(facts[0]))
+	}
+	for _, e := range measured {
 		w.measures(e)
 	}
+	for _, f := range facts {
+		w.dimensionOf(f)
+	}
+	if chance(rt, 30) {
+		w.conversion(facts)
+	}
 	w.combine()
+	if chance(rt, 20) {
+		w.calendar()
+	}
 	for _, e := range w.catalog.Entities {
 		w.fill(e)
 	}
+	w.settleAll()
 	w.catalog = semantic.NewCatalog(*w.catalog)
 	w.now = time.Date(2024, 4, 1, 12, 0, 0, 0, time.UTC)
 	return w
@@ -107,12 +130,16 @@ func (w *world) entity() *semantic.Entity {
 		n := e.Fields[3].Name
 		expr := fmt.Sprintf("(%s >= 0 OR %s IS NULL)", semantic.Quote(string(n)), semantic.Quote(string(n)))
 		w.meanings[expr] = func(r row, _ map[string]any) any { return r[n.Key()] == nil || r[n.Key()].(float64) >= 0 }
+		if len(w.catalog.Parameters) > 0 && chance(w.rt, 30) {
+			expr = w.atLeast(e)
+		}
 		f := &semantic.Filter{Name: "kept", Kind: semantic.FixedFilter, Expr: expr}
 		if chance(w.rt, 50) {
 			f.Kind, f.Field = semantic.DefaultFilter, n
 		}
 		e.Filters = append(e.Filters, f)
 	}
+	w.enrich(e)
 	return e
 }
 
@@ -162,6 +189,9 @@ func (w *world) measures(e *semantic.Entity) {
 		m.Name = w.name()
 		if chance(w.rt, 25) {
 			m.Filter = filter
+			if chance(w.rt, 50) {
+				m.Filter = w.atLeast(e)
+			}
 		}
 		if isNumber(e, &m) && chance(w.rt, 25) {
 			zero := 0
@@ -246,7 +276,7 @@ func (w *world) testRows() []semantic.TestRows {
 
 // combine makes metrics of metrics.
 func (w *world) combine() {
-	simple := slices.Clone(w.catalog.Metrics)
+	simple := slices.DeleteFunc(slices.Clone(w.catalog.Metrics), func(m *semantic.Metric) bool { return m.Kind != semantic.SimpleMetric })
 	var numeric []semantic.Name
 	for _, m := range simple {
 		e := entityCalled(w.catalog.Entities, m.Entity)
@@ -295,12 +325,18 @@ func (w *world) describe() string {
 			fmt.Fprintf(&b, "  %q %s %s\n", f.Name, f.Type, f.Zone)
 		}
 		for _, d := range e.Dimensions {
-			if d.Field == "" {
-				fmt.Fprintf(&b, "  dimension %q %+v\n", d.Name, *d)
+			if d.Field == "" || d.Bins != nil {
+				fmt.Fprintf(&b, "  dimension %q %q%q %+v %+v\n", d.Name, d.Field, d.Expr, d.Of, d.Bins)
 			}
 		}
 		for _, r := range e.Relationships {
-			fmt.Fprintf(&b, "  role %q to %q on %v\n", r.Name, r.To, r.On)
+			fmt.Fprintf(&b, "  role %q to %q on %v %+v %+v %+v\n", r.Name, r.To, r.On, r.Valid, r.AsOf, r.Through)
+		}
+		for _, x := range e.Segments {
+			fmt.Fprintf(&b, "  segment %q %s\n", x.Name, x.Expr)
+		}
+		for _, x := range e.Hierarchies {
+			fmt.Fprintf(&b, "  hierarchy %q %q\n", x.Name, x.Levels)
 		}
 		for _, f := range e.Filters {
 			fmt.Fprintf(&b, "  filter %s %q %s\n", f.Kind, f.Field, f.Expr)
@@ -317,7 +353,7 @@ func (w *world) describe() string {
 		}
 	}
 	for _, m := range w.catalog.Metrics {
-		fmt.Fprintf(&b, "metric %q %s %s.%s %q %s/%s expr %q of %q %+v %+v %+v %+v where %v\n", m.Name, m.Kind, m.Entity, m.Measure, m.Filter, m.Numerator, m.Denominator, m.Expr, m.Of, m.Cumulative, m.Compare, m.Share, m.Rank, m.Where)
+		fmt.Fprintf(&b, "metric %q %s %s.%s %q %s/%s expr %q of %q %+v %+v %+v %+v %+v where %v\n", m.Name, m.Kind, m.Entity, m.Measure, m.Filter, m.Numerator, m.Denominator, m.Expr, m.Of, m.Cumulative, m.Compare, m.Share, m.Rank, m.Conversion, m.Where)
 	}
 	return b.String()
 }
