@@ -175,9 +175,14 @@ func (p *planner) frameOf(c context, s *Source, of *semantic.Metric) *builder {
 // kept are the filters that a total over all keeps: those on time, as time ranges
 // are, and those that an entity requires.
 func (p *planner) kept(filters []Filter, of *semantic.Metric) []Filter {
+	return keeping(filters, func(field string) bool { return p.onTime(field, of) || p.onRequired(field, of) })
+}
+
+// keeping picks the single comparisons of fields that pass.
+func keeping(filters []Filter, field func(string) bool) []Filter {
 	var out []Filter
 	for _, f := range filters {
-		if len(f.Any) == 0 && len(f.All) == 0 && (p.onTime(f.Field, of) || p.onRequired(f.Field, of)) {
+		if len(f.Any) == 0 && len(f.All) == 0 && field(f.Field) {
 			out = append(out, f)
 		}
 	}

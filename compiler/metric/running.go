@@ -210,7 +210,8 @@ func (p *planner) extentOf(fact *resolve.Visible, key int, of *semantic.Metric) 
 // extent begins a frame of the days that there are data for, whatever the question
 // filters but what its entities require.
 func (p *planner) extent(key int, of *semantic.Metric) *builder {
-	q := Question{Filters: p.kept(p.q.Filters, of), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
+	required := func(field string) bool { return p.onRequired(field, of) }
+	q := Question{Filters: keeping(p.q.Filters, required), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
 		Dimensions: []DimensionRef{{Name: p.q.Dimensions[key].Name, Grain: "day"}}}
 	for _, r := range p.q.Time {
 		if !p.ownTime(r.Field, of) || p.onRequired(r.Field, of) {
