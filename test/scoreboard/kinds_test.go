@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"plumbline/compiler/metric"
-	"plumbline/semantic"
 )
 
 // kindsModel has two facts under one hub, and metrics of every kind over them.
@@ -114,7 +113,7 @@ func TestKindsInPairs(t *testing.T) {
 		for _, b := range catalog.Metrics[i+1:] {
 			for _, dims := range [][]metric.DimensionRef{nil, {region}, {month}, {month, region}} {
 				q := metric.Question{Metrics: []string{string(a.Name), string(b.Name)}, Dimensions: dims}
-				if w.needTime(q) && (len(dims) == 0 || dims[0] != month) || w.unsettled(q) {
+				if w.needTime(q) && (len(dims) == 0 || dims[0] != month) {
 					continue
 				}
 				raw, err := json.Marshal(q)
@@ -145,13 +144,4 @@ func check(t *testing.T, ok bool, format string, args ...any) bool {
 		t.Errorf(format, args...)
 	}
 	return ok
-}
-
-// unsettled leaves out running metrics beside another fact, as random questions do.
-func (w *world) unsettled(q metric.Question) bool {
-	var facts []*semantic.Entity
-	for _, n := range q.Metrics {
-		facts = append(facts, w.facts(n)...)
-	}
-	return w.cumulativeBeside(q, w.catalog.Metric(semantic.Name(q.Metrics[0])), facts) || w.cumulativeBeside(q, w.catalog.Metric(semantic.Name(q.Metrics[1])), facts)
 }

@@ -46,6 +46,7 @@ type scope struct {
 	at      []at                  // values of dimensions
 	every   bool                  // the caller's filters on dimensions do not apply
 	forever bool                  // the time ranges do not apply
+	ago     []semantic.Period     // the time ranges are that much earlier
 	present bool                  // the group exists even without rows
 	by      []metric.DimensionRef // groups by these are looked for: every partner of a row may be in one
 }
@@ -115,12 +116,12 @@ func (s scope) keeps(e *semantic.Entity, w weighted, extra []semantic.Where) boo
 			return false
 		}
 	}
-	if !s.every {
-		for _, f := range s.q.Filters {
-			if !s.readsMetric(f) && !s.holds(e, w, f) {
-				return false
-			}
+	for _, f := range s.q.Filters {
+		if (!s.every || s.onTime(e, f)) && !s.readsMetric(f) && !s.holds(e, w, f) {
+			return false
 		}
+	}
+	if !s.every {
 		for _, name := range s.q.Segments {
 			if is, _ := s.inSegment(e, w, name); !is {
 				return false
@@ -129,12 +130,21 @@ func (s scope) keeps(e *semantic.Entity, w weighted, extra []semantic.Where) boo
 	}
 	if !s.forever {
 		for _, t := range s.q.Time {
-			if s.read(e, w, t.Field) == nil || !s.within(t, s.local(e, w, t.Field)) {
+			if s.read(e, w, t.Field) == nil || !s.within(s.earlier(t), s.local(e, w, t.Field)) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// onTime reports a filter that says a period, as ranges do.
+func (s scope) onTime(e *semantic.Entity, f metric.Filter) bool {
+	if f.Field == "" || s.readsMetric(f) {
+		return false
+	}
+	_, _, d := s.place(e, weighted{}, f.Field)
+	return !s.forever && d != nil && d.Type.Kind() == semantic.KindTime
 }
 
 // visible gives the rows that the model's own filters leave.

@@ -104,9 +104,14 @@ func (a *asked) groups(s scope, dims []metric.DimensionRef, metrics ...string) [
 		for _, name := range metrics {
 			for _, e := range a.facts(name) {
 				for _, w := range beyond.rowsOf(e, nil) {
-					keys = append(keys, s.key(e, w, dims))
+					if s.inWindow(e, w, a.cumulativeIn(name), dims) {
+						keys = append(keys, s.key(e, w, dims))
+					}
 				}
 			}
+		}
+		for _, l := range out {
+			keys = append(keys, l.key)
 		}
 	case a.q.FillGaps:
 		for _, l := range out {
@@ -141,6 +146,36 @@ func (a *asked) cumulativeIn(name string) *semantic.Metric {
 		}
 	}
 	return nil
+}
+
+// inWindow reports that a row is in some window that the ranges show.
+func (s scope) inWindow(e *semantic.Entity, w weighted, m *semantic.Metric, dims []metric.DimensionRef) bool {
+	i := slices.IndexFunc(dims, func(d metric.DimensionRef) bool { return d.Grain != "" })
+	if i < 0 || m == nil {
+		return false
+	}
+	day, ok := s.bucketed(e, w, metric.DimensionRef{Name: dims[i].Name, Grain: "day"}).(time.Time)
+	for _, t := range s.q.Time {
+		if !ok || t.To != "" && versus(day, t.To) > 0 {
+			return false
+		}
+		if t.From == "" {
+			continue
+		}
+		first := s.cut(clock(t.From+" 00:00:00"), dims[i].Grain)
+		switch c := m.Cumulative; {
+		case c.ToDate != "":
+			first = s.cut(first, c.ToDate)
+		case c.Window != nil:
+			first = add(first, *c.Window, -1)
+		default:
+			continue
+		}
+		if day.Before(first) {
+			return false
+		}
+	}
+	return true
 }
 
 // spine adds every bucket from the first to the last day of the data, whatever

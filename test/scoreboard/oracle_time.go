@@ -279,6 +279,9 @@ func (s scope) extent(m *semantic.Metric, dim string) (first, last time.Time, ok
 // compare sets a bucket beside the one an offset earlier.
 func (s scope) compare(m *semantic.Metric, extra []semantic.Where) any {
 	a, b := s.bucket()
+	if a.accept == nil && len(s.q.Time) > 0 {
+		return s.change(m, extra, s.before(m.Compare.Offset))
+	}
 	if a.value == nil {
 		return nil
 	}
@@ -292,6 +295,36 @@ func (s scope) compare(m *semantic.Metric, extra []semantic.Where) any {
 			return ok && t.Sub(add(b, m.Compare.Offset, -1)) <= days
 		})
 	}
+	return s.change(m, extra, earlier)
+}
+
+// before gives a copy in which the time ranges lie earlier.
+func (s scope) before(by semantic.Period) scope {
+	s.ago = append(slices.Clone(s.ago), by)
+	return s
+}
+
+// earlier moves a range. A day as the end is kept whole, with all that the day after
+// it would bring.
+func (s scope) earlier(t metric.TimeRange) metric.TimeRange {
+	for _, by := range s.ago {
+		if t.From != "" {
+			t.From = add(clock(t.From+" 00:00:00"), by, -1).Format(time.DateOnly)
+		}
+		if t.To != "" {
+			last := clock(t.To + " 00:00:00")
+			end := add(last.AddDate(0, 0, 1), by, -1).AddDate(0, 0, -1)
+			if last = add(last, by, -1); end.After(last) {
+				last = end
+			}
+			t.To = last.Format(time.DateOnly)
+		}
+	}
+	return t
+}
+
+// change is what a comparison gives of a scope and the one it is compared with.
+func (s scope) change(m *semantic.Metric, extra []semantic.Where, earlier scope) any {
 	before := earlier.value(string(m.Of), extra)
 	if m.Compare.Give == "value" {
 		return before

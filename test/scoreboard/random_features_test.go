@@ -30,7 +30,7 @@ func enabledMeasures(e *semantic.Entity) []semantic.Measure {
 type combination func(w *world, of []semantic.Name) *semantic.Metric
 
 // combinations are the kinds of metrics beside simple ones and ratios.
-var combinations = []combination{derived, running, trailing, toDate, compared, shared, ranked}
+var combinations = []combination{derived, running, trailing, toDate, compared, shared, ranked, stacked}
 
 func derived(w *world, of []semantic.Name) *semantic.Metric {
 	a, b := pick(w.rt, of), pick(w.rt, of)
@@ -48,6 +48,17 @@ func derived(w *world, of []semantic.Name) *semantic.Metric {
 		return out
 	}
 	return &semantic.Metric{Kind: semantic.DerivedMetric, Expr: expr}
+}
+
+// stacked makes a metric of those that are made of others already.
+func stacked(w *world, of []semantic.Name) *semantic.Metric {
+	all := slices.Clone(of)
+	for _, m := range w.catalog.Metrics {
+		if m.Kind != semantic.SimpleMetric && m.Kind != semantic.RankMetric {
+			all = append(all, m.Name, m.Name)
+		}
+	}
+	return pick(w.rt, []combination{derived, derived, compared, shared, ranked})(w, all)
 }
 
 func calculate(a, b any, op string) any {
@@ -68,7 +79,7 @@ func calculate(a, b any, op string) any {
 }
 
 func running(w *world, of []semantic.Name) *semantic.Metric {
-	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Coarser: pick(w.rt, coarser)}})
+	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Coarser: pick(w.rt, coarser)}}
 }
 
 // addable picks a metric that adds up along time, or a count where there is none.
@@ -88,29 +99,15 @@ func measureCalled(e *semantic.Entity, n semantic.Name) *semantic.Measure {
 	return e.Measures[slices.IndexFunc(e.Measures, func(m *semantic.Measure) bool { return m.Name == n })]
 }
 
-// coarser leaves out first, which waits in pending.txt.
-var coarser = []string{"", "", "avg", "min", "max"}
-
-// plainCoarser takes the last value of what is made of parts: the others wait in pending.txt.
-func (w *world) plainCoarser(m *semantic.Metric) *semantic.Metric {
-	for _, x := range w.catalog.Metrics {
-		if x.Name != m.Of {
-			continue
-		}
-		if e := entityCalled(w.catalog.Entities, x.Entity); measureCalled(e, x.Measure).Class() == semantic.Algebraic {
-			m.Cumulative.Coarser = ""
-		}
-	}
-	return m
-}
+var coarser = []string{"", "last", "first", "avg", "min", "max"}
 
 func trailing(w *world, of []semantic.Name) *semantic.Metric {
 	p := pick(w.rt, []semantic.Period{{N: 2, Unit: "day"}, {N: 7, Unit: "day"}, {N: 30, Unit: "day"}, {N: 2, Unit: "month"}, {N: 3, Unit: "month"}, {N: 1, Unit: "week"}, {N: 1, Unit: "quarter"}})
-	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Window: &p, IncludeCurrent: chance(w.rt, 50), Coarser: pick(w.rt, coarser)}})
+	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{Window: &p, IncludeCurrent: chance(w.rt, 50), Coarser: pick(w.rt, coarser)}}
 }
 
 func toDate(w *world, of []semantic.Name) *semantic.Metric {
-	return w.plainCoarser(&semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{ToDate: pick(w.rt, []string{"month", "year", "quarter", "week"}), Coarser: pick(w.rt, coarser)}})
+	return &semantic.Metric{Kind: semantic.CumulativeMetric, Of: w.addable(of), Cumulative: &semantic.Cumulative{ToDate: pick(w.rt, []string{"month", "year", "quarter", "week"}), Coarser: pick(w.rt, coarser)}}
 }
 
 func compared(w *world, of []semantic.Name) *semantic.Metric {
@@ -141,9 +138,6 @@ func (w *world) drawExtras(rt *rapid.T, q *metric.Question) {
 			q.Top, q.Limit = &metric.Top{Dimension: q.Dimensions[i].Name, By: q.Metrics[0], N: rapid.IntRange(1, 3).Draw(rt, "n"), Other: chance(rt, 60)}, nil
 		}
 	case 3:
-		if len(q.Dimensions) == 0 {
-			return
-		}
 		q.Offset = rapid.IntRange(1, 2).Draw(rt, "offset")
 	case 4:
 		q.Zone = pick(rt, []string{"UTC", "Europe/Copenhagen", "Asia/Kolkata", "America/New_York"})

@@ -215,9 +215,6 @@ func drawQuestion(rt *rapid.T, w *world) (metric.Question, bool) {
 		if n := len(w.catalog.Metrics); chance(rt, 30) {
 			m = w.catalog.Metrics[n-1] // the last ones are made of others
 		}
-		if facts != nil && w.cumulativeBeside(q, m, facts) {
-			continue // how far a running metric is carried beside another fact is not settled
-		}
 		if !slices.Contains(q.Metrics, string(m.Name)) {
 			q.Metrics = append(q.Metrics, string(m.Name))
 			facts = append(facts, w.facts(string(m.Name))...)
@@ -249,33 +246,14 @@ func drawQuestion(rt *rapid.T, w *world) (metric.Question, bool) {
 	}
 	w.drawNouns(rt, &q, facts)
 	w.drawFilters(rt, &q, common, timed)
-	if w.sharesAll(q) { // whether a filter on a time is one on a dimension is not settled
-		q.Filters = slices.DeleteFunc(q.Filters, func(f metric.Filter) bool {
-			return slices.ContainsFunc(common, func(o offered) bool { return o.name == f.Field && o.dim.Kind == semantic.KindTime })
-		})
-	}
 	w.drawOrder(rt, &q)
 	w.drawExtras(rt, &q)
 	w.drawHierarchy(rt, &q, facts)
-	if onTime := func(f metric.Filter) bool {
-		return slices.ContainsFunc(common, func(o offered) bool { return o.name == f.Field && o.dim.Kind == semantic.KindTime })
-	}; q.FillGaps && slices.ContainsFunc(q.Filters, onTime) {
-		q.FillGaps = false // a filter on a time is no range, and may leave any days
-	}
 	if i := slices.IndexFunc(q.Dimensions, func(d metric.DimensionRef) bool { return d.Name == metric.MetricTime }); w.needTime(q) && len(q.Time) > 0 {
 		q.Time = aligned(rt, q.Dimensions[i].Grain)
-		if a := (&asked{oracle: w.oracle}); slices.ContainsFunc(q.Metrics, func(n string) bool { return a.cumulativeIn(n) != nil }) && q.Time != nil {
-			q.Time[0].To = "" // where a running metric ends inside a range is not settled
-		}
-	}
-	if q.Totals != "" && slices.ContainsFunc(q.Metrics, w.semiAdditive) {
-		q.Totals = "" // with filters their conditions are printed twice: pending.txt
 	}
 	if w.needTime(q) {
 		q.Limit, q.Offset = nil, 0 // told leaves out rows
-		if q.Totals != "" {
-			q.Totals = ""
-		}
 	}
 	return q, true
 }
@@ -338,22 +316,6 @@ func (w *world) drawOrder(rt *rapid.T, q *metric.Question) {
 	}
 }
 
-// cumulativeBeside reports a running metric that would stand beside another fact.
-func (w *world) cumulativeBeside(q metric.Question, m *semantic.Metric, facts []*semantic.Entity) bool {
-	a := &asked{oracle: w.oracle}
-	runs := a.cumulativeIn(string(m.Name)) != nil || slices.ContainsFunc(q.Metrics, func(n string) bool { return a.cumulativeIn(n) != nil })
-	return runs && slices.ContainsFunc(w.facts(string(m.Name)), func(e *semantic.Entity) bool {
-		return slices.ContainsFunc(facts, func(f *semantic.Entity) bool { return f != e })
-	})
-}
-
-func (w *world) sharesAll(q metric.Question) bool {
-	return slices.ContainsFunc(q.Metrics, func(n string) bool {
-		m := w.catalog.Metric(semantic.Name(n))
-		return m.Share != nil && m.Share.Scope == "all"
-	})
-}
-
 // numeric reports that a metric's values are numbers.
 func (w *world) numeric(name string) bool {
 	m := w.catalog.Metric(semantic.Name(name))
@@ -368,15 +330,6 @@ func (w *world) numeric(name string) bool {
 func (w *world) lists(name string) bool {
 	m := w.catalog.Metric(semantic.Name(name))
 	return m.Kind == semantic.SimpleMetric && w.catalog.Entity(m.Entity).Measure(m.Measure).Agg == semantic.ListAgg
-}
-
-// semiAdditive reports a metric over a semi-additive measure.
-func (w *world) semiAdditive(name string) bool {
-	m := w.catalog.Metric(semantic.Name(name))
-	if m.Kind == semantic.SimpleMetric {
-		return w.catalog.Entity(m.Entity).Measure(m.Measure).Semi != nil
-	}
-	return slices.ContainsFunc(append([]semantic.Name{m.Numerator, m.Denominator, m.Of}, m.Reads...), func(n semantic.Name) bool { return n != "" && w.semiAdditive(string(n)) })
 }
 
 // needTime reports a metric that is counted from a bucket of time.
