@@ -89,7 +89,10 @@ func (q *query) date(ctx context.Context, ans *Answer) {
 			continue // no rows that the subject sees, or no right to see their dates
 		}
 		ans.AsOf = append(ans.AsOf, AsOf{string(f.Entity.Name), f.Bucket.Local(at)})
-		if last := lastBucket(ans, f.Key); last != "" && !f.Bucket.Complete(last, at, q.now) {
+		if f.Since.After(at) {
+			ans.Warnings = append(ans.Warnings, fmt.Sprintf("the range begins on %s, after the last data of %s (as of %s)", f.Bucket.Local(f.Since), f.Entity.Name, f.Bucket.Local(at)))
+		}
+		if last := lastBucket(ans, f.Key); last != "" && !f.Complete(last, at, q.now) {
 			ans.Partial = ans.Partial.with(q.plan.Keys[f.Key].Label, last, string(f.Entity.Name))
 		}
 	}

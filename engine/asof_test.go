@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,44 @@ func TestDefinitions(t *testing.T) {
 	ans, err = h.metric("ana", q)
 	require.NoError(t, err)
 	require.Nil(t, ans.Definitions, "not asked for")
+}
+
+// Parts of a day are instants in UTC, and say so in text and in JSON: two o'clock in
+// Kolkata begins at half past eight in UTC.
+func TestHoursAreInstants(t *testing.T) {
+	h := shop(t)
+	ans, err := h.metric("ana", `{"metrics":["ticket_count"],"dimensions":[{"name":"metric_time","grain":"hour"}],"zone":"Asia/Kolkata","limit":1}`)
+	require.NoError(t, err)
+	require.Equal(t, "TIMESTAMP WITH TIME ZONE", ans.Table.Columns[0].Type)
+	require.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:30:00Z$`, ans.Table.Rows[0][0])
+	require.Contains(t, ans.Table.CSV(), ":30:00Z,")
+	ans, err = h.metric("ana", `{"metrics":["ticket_count"],"dimensions":[{"name":"metric_time","grain":"day"}],"limit":1}`)
+	require.NoError(t, err)
+	require.Equal(t, "DATE", ans.Table.Columns[0].Type)
+	require.Regexp(t, `^\d{4}-\d\d-\d\d$`, ans.Table.Rows[0][0])
+}
+
+// Balances are dated by the first of their month, and June's are all there.
+func TestMonthsAreWhole(t *testing.T) {
+	ans, err := shop(t).metric("ana", `{"metrics":["revenue","balance"],"dimensions":[{"name":"metric_time","grain":"month"}],"time":[{"field":"metric_time","from":"2026-06-01"}]}`)
+	require.NoError(t, err)
+	require.Equal(t, []engine.AsOf{{Table: "orders", At: "2026-06-30"}, {Table: "account_balances", At: "2026-06-01"}}, ans.AsOf)
+	require.Nil(t, ans.Partial)
+}
+
+// A range that begins after the data is answered, and said to be empty for that.
+func TestRangesAfterTheData(t *testing.T) {
+	h := shop(t)
+	const warning = "the range begins on 2026-07-01, after the last data of orders (as of 2026-06-30)"
+	for from, warns := range map[string]bool{"2026-07-01": true, "2026-06-30": false} {
+		ans, err := h.metric("ana", `{"metrics":["revenue"],"time":[{"field":"metric_time","from":"`+from+`"}]}`)
+		require.NoError(t, err)
+		require.Equal(t, warns, slices.Contains(ans.Warnings, warning), "%s: %v", from, ans.Warnings)
+	}
+	ans, err := h.metric("ana", `{"metrics":["ticket_count"],"zone":"Asia/Kolkata","time":[{"field":"metric_time","from":"2026-07-01"}]}`)
+	require.NoError(t, err)
+	require.Contains(t, ans.Warnings, "the range begins on 2026-07-01T00:00:00+05:30, after the last data of support_tickets (as of 2026-06-30T10:09:55+05:30)")
+	ans, err = h.metric("ana", `{"metrics":["revenue"],"time":[{"field":"customers.signed_up","from":"2026-07-01"}]}`)
+	require.NoError(t, err)
+	require.NotContains(t, strings.Join(ans.Warnings, ""), "the range begins", "the range is on another table's time")
 }

@@ -25,7 +25,7 @@ func TestReload(t *testing.T) {
 			file, from, to string
 			code           diag.Code
 		}{
-			{"models/orders.cue", `to: "customers"`, `to: "costumers"`, diag.ModelUnknown},
+			{"models/account_balances.cue", `to: "customers"`, `to: "costumers"`, diag.ModelUnknown},
 			{"models/orders.cue", `expr:        "status IS DISTINCT FROM 'cancelled'"`, `expr:        "nothing_here IS NULL"`, diag.ModelSQL},
 			{"models/orders.cue", "package models", "package models\n\n}", diag.ModelSyntax},
 			{"rego/access.rego", "package plumbline.access", "package plumbline.access\n\nthis is no rule", diag.ConfigRego},

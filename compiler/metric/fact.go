@@ -2,6 +2,7 @@ package metric
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"plumbline/semantic"
@@ -13,6 +14,8 @@ type Fact struct {
 	Entity *semantic.Entity
 	Column semantic.Name // of the entity's relation: a field or a computed dimension
 	Bucket Bucket        // how the column's values are read; with a grain where Key is set
+	Finest string        // grain that the column is dated by; "" when it offers none
+	Since  time.Time     // where the question's rows begin; zero when nothing says so
 	Key    int           // the key of the plan that cuts the column into buckets, -1 for none
 }
 
@@ -27,6 +30,14 @@ func Facts(p *Plan) []Fact {
 		}
 		column, bucket := TimeColumn(e, d, p.Zone)
 		f := Fact{Entity: e, Column: column, Key: -1, Bucket: bucket}
+		if len(d.Grains) > 0 {
+			f.Finest = d.Grains[0]
+		}
+		for _, c := range l.Where {
+			if c.Operand.Table == l.Tables[0] && c.Operand.Column == column && c.Model == nil {
+				f.since(c.Test)
+			}
+		}
 		for i, op := range l.Keys {
 			if op.Table == l.Tables[0] && op.Column == f.Column && op.Bucket != nil && f.Key < 0 {
 				f.Key, f.Bucket = i, *op.Bucket
@@ -36,6 +47,61 @@ func Facts(p *Plan) []Fact {
 		out = append(out, f)
 	}
 	return out
+}
+
+// since notes where a test begins to let rows pass.
+func (f *Fact) since(t Test) {
+	switch t := t.(type) {
+	case All:
+		for _, x := range t {
+			f.since(x)
+		}
+	case Compare:
+		if at, ok := f.Bucket.moment(t.Literal); ok && (t.Op == ">=" || t.Op == ">") && at.After(f.Since) {
+			f.Since = at
+		}
+	}
+}
+
+// moment reads what literal has written.
+func (b Bucket) moment(sql string) (time.Time, bool) {
+	word, text, _ := strings.Cut(strings.TrimSuffix(sql, "'"), " '")
+	switch word {
+	case "DATE":
+		t, err := time.Parse(dayLayout, text)
+		return t, err == nil
+	case "TIMESTAMP":
+		t, err := time.ParseInLocation(timeLayout, text, location(b.Stored))
+		return t, err == nil
+	case "TIMESTAMPTZ":
+		t, err := time.Parse(timeLayout+"Z07", text)
+		return t, err == nil
+	}
+	return time.Time{}, false
+}
+
+// Complete reports whether the data of the fact, which come up to an instant, fill a
+// bucket when it is now. Data that are dated by the first day of longer periods come
+// up to the last day of the one that they are dated by.
+func (f Fact) Complete(bucket string, upTo, now time.Time) bool {
+	if monthsIn[f.Finest] > 0 || f.Finest == "week" {
+		local := upTo
+		switch f.Bucket.Type {
+		case "timestamp":
+			local = upTo.In(location(f.Bucket.Stored))
+		case "timestamptz":
+			local = upTo.In(location(f.Bucket.Shown))
+		}
+		dated := f.Bucket
+		dated.Grain = f.Finest
+		y, m, d := local.Date()
+		day := date(y, m, d)
+		if h, min, s := local.Clock(); h+min+s == 0 && dated.First(day).Equal(day) {
+			days := dated.Next(day).Sub(day).Hours() / 24
+			upTo = local.AddDate(0, 0, int(days)-1)
+		}
+	}
+	return f.Bucket.Complete(bucket, upTo, now)
 }
 
 // TimeColumn gives the column of an entity's relation that a time dimension stands
@@ -87,7 +153,7 @@ func (b Bucket) Local(t time.Time) string {
 // that is no bucket.
 func (b Bucket) Complete(bucket string, upTo, now time.Time) bool {
 	if length := clockIn[b.Grain]; length > 0 {
-		first, err := time.Parse("2006-01-02T15:04:05", bucket)
+		first, err := time.Parse("2006-01-02T15:04:05Z", bucket)
 		end := first.Add(length)
 		return err == nil && (!upTo.Before(end) || !upTo.Before(first) && !now.Before(end))
 	}

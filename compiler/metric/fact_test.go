@@ -33,9 +33,9 @@ func TestComplete(t *testing.T) {
 		{Bucket{Grain: "month", Type: "timestamptz", Shown: ny}, "2024-02-01", "2024-03-01T03:00:00Z", "2024-03-01T05:00:00Z", true},
 		{Bucket{Grain: "month", Type: "timestamptz", Shown: ny}, "2024-02-01", "2024-03-01T05:00:00Z", "2024-03-01T05:00:00Z", true},
 		{Bucket{Grain: "day", Type: "timestamp", Stored: cph, Shown: cph}, "2024-03-31", "2024-03-31T23:30:00", "2024-03-31T22:00:00Z", true},
-		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00", "2024-10-27T00:30:00Z", "2024-10-27T00:59:00Z", false},
-		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00", "2024-10-27T00:30:00Z", "2024-10-27T01:00:00Z", true},
-		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00", "2024-10-26T12:00:00Z", "2024-10-28T01:00:00Z", false},
+		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00Z", "2024-10-27T00:30:00Z", "2024-10-27T00:59:00Z", false},
+		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00Z", "2024-10-27T00:30:00Z", "2024-10-27T01:00:00Z", true},
+		{Bucket{Grain: "hour", Type: "timestamptz", Shown: cph}, "2024-10-27T00:00:00Z", "2024-10-26T12:00:00Z", "2024-10-28T01:00:00Z", false},
 		{Bucket{Grain: "month", Type: "date", Shown: utc}, "(other)", "2024-02-05", "2024-05-15T12:00:00Z", false},
 	} {
 		upTo, ok := c.b.Instant(c.upTo)
@@ -48,4 +48,49 @@ func TestComplete(t *testing.T) {
 	require.Equal(t, "2024-04-01T00:30:00+02:00", Bucket{Type: "timestamptz", Shown: cph}.Local(at))
 	_, ok := Bucket{Type: "date"}.Instant("infinity")
 	require.False(t, ok)
+}
+
+// Data that are dated by the first day of a month fill the month that they come up to.
+func TestCompleteByFinestGrain(t *testing.T) {
+	const cph = "Europe/Copenhagen"
+	month := Bucket{Grain: "month", Type: "date", Shown: utc}
+	quarter := Bucket{Grain: "quarter", Type: "date", Shown: utc}
+	local := Bucket{Grain: "month", Type: "timestamp", Stored: cph, Shown: cph}
+	for _, c := range []struct {
+		b                         Bucket
+		finest, bucket, upTo, now string
+		want                      bool
+	}{
+		{month, "month", "2026-06-01", "2026-06-01", "2026-07-15T12:00:00Z", true},
+		{month, "day", "2026-06-01", "2026-06-01", "2026-07-15T12:00:00Z", false},
+		{month, "", "2026-06-01", "2026-06-01", "2026-07-15T12:00:00Z", false},
+		{month, "month", "2026-06-01", "2026-06-02", "2026-07-15T12:00:00Z", false}, // dated by day, whatever it offers
+		{month, "month", "2026-06-01", "2026-06-01", "2026-06-30T12:00:00Z", false}, // June is not over
+		{month, "quarter", "2026-06-01", "2026-04-01", "2026-07-01T00:00:00Z", true},
+		{quarter, "month", "2026-04-01", "2026-06-01", "2026-07-15T12:00:00Z", true},
+		{quarter, "month", "2026-04-01", "2026-05-01", "2026-07-15T12:00:00Z", false},
+		{local, "month", "2026-03-01", "2026-03-01T00:00:00", "2026-03-31T22:00:00Z", true}, // over in Copenhagen
+		{local, "month", "2026-03-01", "2026-03-01T00:00:01", "2026-03-31T22:00:00Z", false},
+	} {
+		upTo, ok := c.b.Instant(c.upTo)
+		require.True(t, ok)
+		now, err := time.Parse(time.RFC3339, c.now)
+		require.NoError(t, err)
+		require.Equal(t, c.want, Fact{Bucket: c.b, Finest: c.finest}.Complete(c.bucket, upTo, now), "%+v", c)
+	}
+}
+
+// What literal writes is read back as the same moment.
+func TestMomentOfLiteral(t *testing.T) {
+	for _, b := range []Bucket{
+		{Type: "date", Shown: utc}, {Type: "timestamp", Stored: utc, Shown: "Asia/Kolkata"},
+		{Type: "timestamp", Stored: "Europe/Copenhagen", Shown: utc}, {Type: "timestamptz", Shown: "Asia/Kolkata"},
+	} {
+		day, _ := parseMoment("2026-07-01")
+		sql, ok := b.literal(day)
+		require.True(t, ok)
+		at, ok := b.moment(sql)
+		want, _ := b.instantOf(day)
+		require.True(t, ok && want.Equal(at), "%+v %s %s", b, sql, at)
+	}
 }

@@ -28,6 +28,8 @@ type Column struct {
 	Grain  string `json:"grain,omitempty"`
 	Unit   string `json:"unit,omitempty"`
 	Format string `json:"format,omitempty"`
+	// Instant marks a TIMESTAMP that counts in UTC, as a bucket of a part of a day does: its values end in Z.
+	Instant bool `json:"-"`
 	// Additive is false for a metric whose groups do not add up to their total; nil for all else.
 	Additive *bool `json:"additive,omitempty"`
 }
@@ -70,6 +72,9 @@ func Rows(columns []Column, batches []arrow.RecordBatch, limits Limits) (*Table,
 				v, err := s.value(b.Column(c), r)
 				if err != nil {
 					return nil, err
+				}
+				if s, ok := v.(string); ok && columns[c].Instant && !strings.HasSuffix(s, "Z") {
+					v = s + "Z"
 				}
 				row[c] = v
 			}
