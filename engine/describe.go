@@ -106,6 +106,19 @@ type Metric struct {
 	synonyms []string
 }
 
+// Summary is the description on one short line.
+func (m Metric) Summary() string {
+	const most = 120
+	line, rest, _ := strings.Cut(strings.TrimSpace(m.Description), "\n")
+	if r := []rune(line); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	if rest != "" {
+		line += " ..."
+	}
+	return line
+}
+
 // Hierarchy orders dimensions from coarse to fine; it is asked for as a dimension,
 // with the finest level as its grain.
 type Hierarchy struct {
@@ -388,14 +401,12 @@ func (v *view) related(t *Table, vis *resolve.Visible) error {
 		if to == nil {
 			continue
 		}
-		var on []string
-		for _, p := range r.On {
-			if shown(vis, p.From) && shown(to, p.To) {
-				on = append(on, string(vis.Entity.Name)+"."+string(p.From)+" = "+string(to.Entity.Name)+"."+string(p.To))
-			}
+		on, ok, err := v.condition(vis, to, r)
+		if err != nil {
+			return err
 		}
-		if len(on) == len(r.On) {
-			t.Joins = append(t.Joins, Join{Role: string(r.Name), To: string(r.To), Kind: string(r.Kind), On: strings.Join(on, " AND ")})
+		if ok {
+			t.Joins = append(t.Joins, Join{Role: string(r.Name), To: string(r.To), Kind: string(r.Kind), On: on})
 		}
 	}
 	metrics, err := v.metrics()
