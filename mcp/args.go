@@ -197,15 +197,31 @@ func shorthand(t reflect.Type) string {
 	return ""
 }
 
-// misplaced tells where arguments that agents often put elsewhere belong.
-var misplaced = map[string]string{
-	"op": "op stands inside an item of filters", "values": "values stands inside an item of filters", "value": "write values: [..] inside an item of filters",
-	"grain": "grain stands inside an item of dimensions, as {name, grain}", "group_by": "name dimensions in dimensions", "where": "write filters: [{field, op, values}]",
-	"having": "filter on a metric's name inside filters", "timezone": "write zone", "tz": "write zone", "or": "write any: [..] as an item of filters", "any": "any stands as an item of filters",
-	"last": "last stands inside an item of time", "this": "this stands inside an item of time", "from": "from stands inside an item of time", "to": "to stands inside an item of time",
-	"time_range": "write time: [{field, from, to}]", "date_range": "write time: [{field, from, to}]", "top_n": "write top: {dimension, by, n}", "compare": "a comparison is a metric of its own; list_metrics lists them", "measures": "name metrics in metrics", "query": "write sql", "tenant": "identity comes from the connection, never from arguments",
-	"subject": "identity comes from the connection, never from arguments", "user": "identity comes from the connection, never from arguments", "role": "identity comes from the connection, never from arguments",
+// hint tells where an argument belongs, among tools that take another one.
+type hint struct {
+	takes string // the argument that it sends to; "" fits every tool
+	text  string
 }
+
+// misplaced tells where arguments that agents often put elsewhere belong; the first
+// hint that fits the tool is given.
+var misplaced = map[string][]hint{
+	"op": {{"filters", "op stands inside an item of filters"}}, "values": {{"filters", "values stands inside an item of filters"}},
+	"value": {{"filters", "write values: [..] inside an item of filters"}}, "where": {{"filters", "write filters: [{field, op, values}]"}},
+	"having": {{"filters", "filter on a metric's name inside filters"}}, "or": {{"filters", "write any: [..] as an item of filters"}}, "any": {{"filters", "any stands as an item of filters"}},
+	"grain": {{"dimensions", "grain stands inside an item of dimensions, as {name, grain}"}}, "group_by": {{"dimensions", "name dimensions in dimensions"}},
+	"timezone": {{"zone", "write zone"}}, "tz": {{"zone", "write zone"}},
+	"last": {{"time", "last stands inside an item of time"}}, "this": {{"time", "this stands inside an item of time"}},
+	"from": {{"time", "from stands inside an item of time"}}, "to": {{"time", "to stands inside an item of time"}},
+	"time_range": {{"time", "write time: [{field, from, to}]"}}, "date_range": {{"time", "write time: [{field, from, to}]"}},
+	"top_n": {{"top", "write top: {dimension, by, n}"}}, "compare": {{"metrics", "a comparison is a metric of its own; list_metrics lists them"}},
+	"measures": {{"metrics", "name metrics in metrics"}},
+	"query":    {{"sql", "write sql"}, {"search", "write search"}, {"table", "write table; search_tables looks for one"}},
+	"name":     {{"table", "write table"}, {"search", "write search"}},
+	"tenant":   identity, "subject": identity, "user": identity, "role": identity,
+}
+
+var identity = []hint{{"", "identity comes from the connection, never from arguments"}}
 
 func unknownArgument(path, key string, known map[string]reflect.Type) error {
 	names := make([]string, 0, len(known))
@@ -219,8 +235,13 @@ func unknownArgument(path, key string, known map[string]reflect.Type) error {
 			e = e.Suggest(n)
 		}
 	}
-	if hint, ok := misplaced[strings.ToLower(key)]; ok {
-		e = e.WithHint("%s", hint)
+	if path != "" { // only a question has arguments inside others
+		known = fields(reflect.TypeFor[metricArgs]())
+	}
+	for _, h := range misplaced[strings.ToLower(key)] {
+		if _, ok := known[h.takes]; ok || h.takes == "" {
+			return e.WithHint("%s", h.text)
+		}
 	}
 	return e
 }

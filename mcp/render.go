@@ -120,35 +120,6 @@ func refusal(err error) *sdk.CallToolResult {
 	return res
 }
 
-// metricsText lists metrics compactly: a line each, dimensions on a second one when
-// the list is short enough to be read whole.
-func metricsText(list []engine.Metric) string {
-	var b strings.Builder
-	if len(list) == 0 {
-		return "no metric matches; leave search out to list all\n"
-	}
-	b.WriteString(plural(len(list), "metric") + "\n")
-	for _, m := range list {
-		b.WriteString(m.Name)
-		if m.Kind != "simple" {
-			fmt.Fprintf(&b, " (%s)", m.Kind)
-		}
-		b.WriteString(": " + m.Description)
-		if m.Unit != "" {
-			fmt.Fprintf(&b, " [%s]", m.Unit)
-		}
-		b.WriteByte('\n')
-		if len(list) <= 10 {
-			fmt.Fprintf(&b, "  by %s\n", dimensions(m))
-			b.WriteString(extras(m))
-		}
-	}
-	if len(list) > 10 {
-		b.WriteString("search with fewer matches to see dimensions\n")
-	}
-	return b.String()
-}
-
 // dimensions lists what a metric goes with on one line; time dimensions name
 // their finest and coarsest grain.
 func dimensions(m engine.Metric) string {

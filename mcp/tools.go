@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -35,7 +37,7 @@ var tools = []tool{
 		schema: `{"type":"object","additionalProperties":false,"properties":{
 "search":{"type":"string","description":"words to look for; leave out for all"},
 "dimension":{"type":"string","description":"in place of metrics: what one holds, as table.dimension: frequent values, first and last"},
-"limit":{"type":"integer","description":"how many, default 50"}}}`,
+"limit":{"type":"integer","description":"how many, default 200; of values 50"}}}`,
 		run: listMetrics,
 	},
 	{
@@ -110,11 +112,17 @@ func listMetrics(ctx context.Context, a Asker, s policy.Subject, raw json.RawMes
 	if args.Dimension != "" {
 		return contents(ctx, a, d)
 	}
+	d.Limit = math.MaxInt // the whole list, to tell how much of it is shown
 	list, err := a.Metrics(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	return described(map[string]any{"metrics": list}, metricsText(list))
+	l := listing{Total: len(list), Metrics: list, search: args.Search}
+	if limit := cmp.Or(args.Limit, listedMetrics); limit > 0 && len(list) > limit {
+		l.Metrics = list[:limit]
+	}
+	l.Shown = len(l.Metrics)
+	return described(l.structured(), l.text())
 }
 
 // contents tells what a dimension holds.

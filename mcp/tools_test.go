@@ -151,6 +151,10 @@ func TestToolsRefuse(t *testing.T) {
 		{"a filter one level up", engine.ToolMetrics, `{"metrics":["revenue"],"field":"status","op":"=","values":["paid"]}`, diag.RequestUnknownArg, "filters"},
 		{"a filter inside a dimension", engine.ToolMetrics, `{"metrics":["revenue"],"dimensions":[{"name":"status","filters":[]}]}`, diag.RequestUnknownArg, "dimensions.filters"},
 		{"where", engine.ToolMetrics, `{"metrics":["revenue"],"where":"status = 'paid'"}`, diag.RequestUnknownArg, "filters"},
+		{"a query of tables", engine.ToolSearch, `{"query":"balance"}`, diag.RequestUnknownArg, "; write search"},
+		{"a query in SQL", engine.ToolSQL, `{"query":"SELECT 1"}`, diag.RequestUnknownArg, "; write sql"},
+		{"a query of a table", engine.ToolDescribe, `{"query":"orders"}`, diag.RequestUnknownArg, "; write table; search_tables"},
+		{"a name of a table", engine.ToolDescribe, `{"name":"orders"}`, diag.RequestUnknownArg, "; write table"},
 		{"group_by", engine.ToolMetrics, `{"metrics":["revenue"],"group_by":["status"]}`, diag.RequestUnknownArg, "dimensions"},
 		{"no metric", engine.ToolMetrics, `{}`, diag.MetricEmpty, "metric"},
 		{"metrics of numbers", engine.ToolMetrics, `{"metrics":[1]}`, diag.RequestMalformed, "metrics"},
@@ -274,4 +278,41 @@ func TestInMemory(t *testing.T) {
 	res, err = c.CallTool(t.Context(), &sdk.CallToolParams{Name: engine.ToolSearch})
 	require.NoError(t, err)
 	require.True(t, res.IsError, "nobody is configured, so nobody asks")
+}
+
+// Many metrics are listed on a line each, and how many there are is said; few, and
+// the one that is named, with all that goes with them.
+func TestListOfMetrics(t *testing.T) {
+	srv := web(t, shop(t))
+	type listed struct {
+		Total, Shown int
+		Metrics      []map[string]any
+	}
+	list := func(args string) (listed, string, int) {
+		got := call(t, srv, "operator", engine.ToolList, args)
+		require.False(t, got.IsError)
+		var out listed
+		require.NoError(t, json.Unmarshal(got.Structured, &out))
+		require.Len(t, out.Metrics, out.Shown)
+		return out, got.Content[0].Text, len(got.Structured)
+	}
+	all, text, size := list(`{}`)
+	require.Greater(t, all.Total, 50)
+	require.Equal(t, all.Total, all.Shown)
+	require.Less(t, size, 200*all.Total)
+	require.Equal(t, all.Total+2, strings.Count(text, "\n"))
+	require.NotContains(t, all.Metrics[0], "dimensions")
+
+	some, text, _ := list(`{"limit":3}`)
+	require.Equal(t, listed{Total: all.Total, Shown: 3, Metrics: some.Metrics}, some)
+	require.Contains(t, text, fmt.Sprintf("%d metrics, 3 shown: search or raise limit\n", all.Total))
+	require.Contains(t, some.Metrics[0], "dimensions")
+
+	found, text, _ := list(`{"search":"revenue"}`)
+	require.Greater(t, found.Total, 10, "a name that many metrics have in theirs")
+	require.Equal(t, 1, strings.Count(text, "\n  by "))
+	for _, m := range found.Metrics {
+		_, whole := m["dimensions"]
+		require.Equal(t, m["name"] == "revenue", whole)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -224,6 +225,9 @@ type metricsCmd struct {
 	Search    []string `arg:"" optional:"" help:"Words to look for."`
 }
 
+// wholeMetrics is how many metrics are listed with all that goes with each.
+const wholeMetrics = 10
+
 // Run lists metrics, or tells what a dimension holds.
 func (c metricsCmd) Run(e *env) error {
 	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
@@ -232,7 +236,7 @@ func (c metricsCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		d := engine.Describing{Tool: engine.ToolList, Subject: s, Asked: asked, Search: search, Dimension: c.Dimension, Limit: 1000}
+		d := engine.Describing{Tool: engine.ToolList, Subject: s, Asked: asked, Search: search, Dimension: c.Dimension, Limit: math.MaxInt}
 		if c.Dimension != "" {
 			d.Limit = 0
 			return e.contents(eng.Contents(e.ctx, d))
@@ -247,8 +251,17 @@ func (c metricsCmd) Run(e *env) error {
 		if len(list) == 0 {
 			fmt.Fprintln(e.stderr, "no metric matches; leave the words out to list all")
 		}
+		short := false
 		for _, m := range list {
-			e.listed(m)
+			if len(list) <= wholeMetrics || strings.EqualFold(m.Name, search) {
+				e.listed(m)
+				continue
+			}
+			short = true
+			fmt.Fprintf(e.stdout, "%s\t%s\n", m.Name, m.Summary())
+		}
+		if short {
+			fmt.Fprintf(e.stderr, "# %d metrics; name one to see its dimensions\n", len(list))
 		}
 		return nil
 	})
