@@ -31,6 +31,7 @@ import (
 	"plumbline/policy"
 	"plumbline/policy/prove"
 	"plumbline/policy/rewrite"
+	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
 
@@ -208,7 +209,12 @@ func (q *query) parse(ctx context.Context) (err error) {
 
 func (q *query) resolve(ctx context.Context) (err error) {
 	defer q.time(stageResolve)()
-	q.bound, err = resolve.Resolve(ctx, q.stmt, q.view, resolve.Options{ModelSpans: q.model})
+	opts := resolve.Options{ModelSpans: q.model}
+	if q.plan == nil {
+		offered := metric.NewMeasures(q.view, q.w.catalog, metric.Options{Expressions: q.w.expressions})
+		opts.Measure = func(e *semantic.Entity, name string) bool { return offered.Offers(e.Name, semantic.Name(name)) }
+	}
+	q.bound, err = resolve.Resolve(ctx, q.stmt, q.view, opts)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -214,6 +215,9 @@ func (q *query) answerColumns(got []prove.Column) []shape.Column {
 		if i < len(q.columns) {
 			m := q.columns[i]
 			out[i].Kind, out[i].Grain, out[i].Unit, out[i].Format = m.Kind, m.Grain, m.Unit, m.Format
+			if m.Kind == emit.Dimension && c.Type == "TIMESTAMP" && metric.BucketType(m.Grain) == "timestamp" {
+				out[i].Instant, out[i].Type = true, "TIMESTAMP WITH TIME ZONE"
+			}
 			if m.Kind == emit.Metric && !m.Additive {
 				out[i].Additive = new(bool)
 			}
@@ -243,7 +247,11 @@ func (q *query) applied() []Applied {
 	}
 	if q.written != nil {
 		for _, a := range q.written.Applied {
-			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: a.Text, Overridden: a.Overridden})
+			text := a.Text
+			if slices.ContainsFunc(q.bound.Refs, func(r resolve.Ref) bool { return r.Entity.Name.Key() != a.Entity.Key() }) {
+				text = "measures of " + string(a.Entity) + ": " + text // and no others, however they are joined
+			}
+			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})
 		}
 	}
 	seen := map[string]bool{}

@@ -113,7 +113,7 @@ func (w *rewrite) read() error {
 	for i, lv := range w.levels {
 		lv.calls = found.levels[i].calls
 	}
-	if w.bound, err = resolve.Resolve(w.ctx, st, w.views, resolve.Options{}); err != nil {
+	if w.bound, err = resolve.Resolve(w.ctx, st, w.views, resolve.Options{Measure: w.callable}); err != nil {
 		return err
 	}
 	w.columns = columnsAt(w.bound)
@@ -236,6 +236,15 @@ func equal(a, b string) bool { return semantic.Name(a).Key() == semantic.Name(b)
 // offers reports that a source has a measure for the subject.
 func (w *rewrite) offers(s *source, name string) bool {
 	return (s.view == nil || s.view.has(semantic.Name(name))) && w.measures.Offers(s.entity.Name, semantic.Name(name))
+}
+
+// callable reports that a relation of the text, an entity or a view, has a measure for the subject.
+func (w *rewrite) callable(e *semantic.Entity, name string) bool {
+	s := &source{entity: e}
+	if v := w.views.of(e); v != nil {
+		s.view, s.entity = v, v.entity
+	}
+	return w.offers(s, name)
 }
 
 // unknown says why no source has the measure. A hidden one is answered as a missing one.

@@ -373,7 +373,11 @@ func (r *resolver) valueFunction(e *sqlast.ColumnRef, c ctx) {
 		return
 	}
 	if !c.scope.anyBroken() {
-		r.unknown(e.At, "column", name, c.scope.names(r.origin(e.At)))
+		var rels []*relation
+		for at := c.scope; at != nil; at = at.parent {
+			rels = append(rels, at.rels...)
+		}
+		r.unknownColumn(e.At, []string{name}, rels, c.scope.names(r.origin(e.At)))
 	}
 }
 
@@ -434,7 +438,7 @@ func (r *resolver) missing(e *sqlast.ColumnRef, rel *relation, at *scope) {
 		}
 	}
 	one := &scope{level: &level{rels: []*relation{rel}}}
-	r.unknown(e.At, "column", dotted(e.Names), one.names(r.origin(e.At)))
+	r.unknownColumn(e.At, e.Names, one.rels, one.names(r.origin(e.At)))
 }
 
 // fieldAccess binds column.field on a column made by the query. An entity's own

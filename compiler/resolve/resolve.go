@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
@@ -15,6 +16,8 @@ type Options struct {
 	// ModelSpans are the byte ranges that the model wrote; all other text is
 	// the caller's.
 	ModelSpans []Span
+	// Measure reports that the asker may call a measure of an entity; nil for none.
+	Measure func(e *semantic.Entity, name string) bool
 }
 
 // Resolve binds every name of stmt to what view shows and returns the facts, or
@@ -140,6 +143,24 @@ func (r *resolver) unknown(at sqlast.Offset, what, name string, candidates []str
 		return
 	}
 	r.report(diag.ResolveUnknown, at, "no %s %q is known here", what, name).DidYouMean = semantic.Nearest(name, candidates)
+}
+
+// unknownColumn reports a column that none of the relations has. A measure of one
+// of them is called, not read.
+func (r *resolver) unknownColumn(at sqlast.Offset, names []string, rels []*relation, candidates []string) {
+	name := names[len(names)-1]
+	for _, rel := range rels {
+		if r.opts.Measure == nil || r.origin(at) == Model || rel.ref < 0 || len(names) > 2 || !r.opts.Measure(r.refs[rel.ref].Entity, name) {
+			continue
+		}
+		call := make([]string, len(names))
+		for i, n := range names {
+			call[i] = Identifier(n)
+		}
+		r.report(diag.ResolveUnknown, at, "no column %q is known here: it is a measure", dotted(names)).Hint = "write MEASURE(" + strings.Join(call, ".") + ") in place of the column, with no aggregate around it, in a grouped query"
+		return
+	}
+	r.unknown(at, "column", dotted(names), candidates)
 }
 
 // collect runs read with a fresh collector and gives what it gathered; the
