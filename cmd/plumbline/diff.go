@@ -36,7 +36,7 @@ func (c diffCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, older.remove()) }()
-	newer := &revision{"", e.cli.Dir, func() error { return nil }}
+	newer := &revision{workingTree, e.cli.Dir, func() error { return nil }}
 	if c.Rev2 != "" {
 		if newer, err = revisionOf(e.ctx, e.cli.Dir, c.Rev2); err != nil {
 			return err
@@ -84,9 +84,6 @@ func (c diffCmd) compare(e *env, older, newer *revision) (*difference, error) {
 		return nil, newer.place(err)
 	}
 	d := &difference{from: older.name, to: newer.name, report: changes.Between(before, after)}
-	if d.to == "" {
-		d.to = "the working tree"
-	}
 	list := toCompare(d.report)
 	if !c.Values || len(list) == 0 {
 		return d, nil

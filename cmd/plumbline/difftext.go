@@ -37,16 +37,39 @@ func (d *difference) text(w io.Writer) error {
 }
 
 func (d *difference) headline() string {
-	n := len(d.report.Metrics)
 	switch {
-	case n > 0:
-		return count(n, "metric") + " changed"
+	case len(d.report.Metrics) > 0:
+		return counted(d.report.Metrics)
 	case d.report.Meaning():
 		return "no metric changed"
 	case len(d.report.Nouns) > 0:
 		return "no meaning changed"
 	}
 	return "nothing changed"
+}
+
+// counted says how many metrics were changed, added, removed and renamed.
+func counted(list []changes.Metric) string {
+	kinds := map[string]int{}
+	for _, m := range list {
+		switch {
+		case m.What == changes.Added, m.What == changes.Removed, m.What == changes.Renamed:
+			kinds[string(m.What)]++
+		default:
+			kinds["changed"]++
+		}
+	}
+	var parts []string
+	for _, kind := range []string{"changed", string(changes.Added), string(changes.Removed), string(changes.Renamed)} {
+		switch n := kinds[kind]; {
+		case n == 0:
+		case len(parts) == 0:
+			parts = append(parts, count(n, "metric")+" "+kind)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // says puts what became of a metric into words.

@@ -52,14 +52,18 @@ func revisionOf(ctx context.Context, root, name string) (*revision, error) {
 	return r, nil
 }
 
+// workingTree is the name of the workspace as it stands.
+const workingTree = "the working tree"
+
 // place tells in which revision a mistake stands, as git does: HEAD~1:models/orders.cue.
+// In the working tree the path says it.
 func (r *revision) place(err error) error {
 	if err == nil {
 		return nil
 	}
 	var out diag.List
 	for _, d := range diag.All(err) {
-		if d.Pos.File != "" {
+		if d.Pos.File != "" && r.name != workingTree {
 			pos := d.Pos
 			pos.File = r.name + ":" + pos.File
 			d = d.At(pos)
