@@ -126,6 +126,9 @@ func TestDefinitions(t *testing.T) {
 		"item_revenue (simple): sum of (price_cents * qty) of order_items; 0 where there is no row [cents]",
 		"avg_risk (simple): mean of a field of customers; groups do not add up",
 	}, lines, "a private field is not named")
+	ans, err = h.defined("operator", `{"metrics":["visit_conversion"]}`)
+	require.NoError(t, err)
+	require.Equal(t, "events of visits followed within 7 days by one of order_count of the same web_visits.customer_id; each of order_count is credited to the latest of visits before it, and each of visits counts once; divided by all events of visits", ans.Definitions[0].Is)
 	ans, err = h.metric("ana", q)
 	require.NoError(t, err)
 	require.Nil(t, ans.Definitions, "not asked for")

@@ -225,8 +225,9 @@ func (s *scope) conversionWords(c *semantic.Conversion) string {
 		}
 		out += " of the same " + strings.Join(same, ", ")
 	}
+	out += fmt.Sprintf("; each of %s is credited to the latest of %s before it, and each of %s counts once", c.Converted, c.Base, c.Base)
 	if c.Give != "count" {
-		out += fmt.Sprintf(", divided by all events of %s", c.Base)
+		out += fmt.Sprintf("; divided by all events of %s", c.Base)
 	}
 	return out
 }
