@@ -175,7 +175,13 @@ func (w *writer) summed(s *metric.Source, leaves []*metric.Leaf) {
 	w.points(s, leaves)
 	w.put("\n) AS \"d\"")
 	w.groupBy(len(w.lookedUp(s)))
-	w.put("\n) AS \"v\"\nWHERE \"v\".", k, " IS NOT NULL")
+	w.put("\n) AS \"v\"\nWHERE \"v\".", k)
+	if len(s.Frame.Legs) == 1 {
+		w.put(" IS NOT NULL")
+		return
+	}
+	// Other facts have days that are not this one's.
+	w.put(` IN (SELECT "s"."k" FROM `, semantic.Quote(seriesName(s)), ` AS "s")`)
 }
 
 // accumulated prints one aggregate over the window of buckets.
