@@ -89,7 +89,8 @@ func (p *planner) running(c context, key int, of *semantic.Metric) *Running {
 		if r.Window != nil {
 			try = []string{r.Cumulative.Grain, r.Window.Unit, "day"}
 		}
-		if r.Window != nil && fills(grain) && runs {
+		// a question by finer buckets than the metric's own slides by them
+		if r.Window != nil && fills(grain) && slices.Contains(nests[grain], or(r.Cumulative.Grain, r.Window.Unit)) {
 			try = slices.Insert(try, 0, grain)
 		}
 		i := slices.IndexFunc(try, func(g string) bool { return g != "" && fills(g) })
