@@ -148,6 +148,16 @@ func (a *asked) cumulativeIn(name string) *semantic.Metric {
 	return nil
 }
 
+// meets reports that some day of a bucket is in a range.
+func (s scope) meets(t metric.TimeRange, b time.Time, grain string) bool {
+	for day := b; day.Before(next(b, grain)); day = next(day, "day") {
+		if s.within(t, day) {
+			return true
+		}
+	}
+	return false
+}
+
 // inWindow reports that a row is in some window that the ranges show.
 func (s scope) inWindow(e *semantic.Entity, w weighted, m *semantic.Metric, dims []metric.DimensionRef) bool {
 	i := slices.IndexFunc(dims, func(d metric.DimensionRef) bool { return d.Grain != "" })
@@ -203,7 +213,7 @@ func (a *asked) spine(s scope, dims []metric.DimensionRef, metrics []string, oth
 	}
 	for _, key := range others {
 		for b := a.cut(first, dims[i].Grain); !b.After(last); b = next(b, dims[i].Grain) {
-			if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.within(t, b) }) {
+			if !slices.ContainsFunc(a.q.Time, func(t metric.TimeRange) bool { return !s.meets(t, b, dims[i].Grain) }) {
 				key = slices.Clone(key)
 				key[i] = b
 				add(key)

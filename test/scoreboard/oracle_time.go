@@ -196,8 +196,11 @@ func (s scope) cumulative(m *semantic.Metric, extra []semantic.Where) any {
 	if grain == "" && c.Window != nil {
 		grain = c.Window.Unit
 	}
-	if grain == "" || !coarserThan(a.dim.Grain, grain) && a.dim.Grain != grain {
-		grain = "day" // a finer question than the window's unit is answered day by day
+	switch {
+	case coarserThan(grain, a.dim.Grain):
+		grain = a.dim.Grain // a question by finer buckets slides by them
+	case grain == "" || !coarserThan(a.dim.Grain, grain) && a.dim.Grain != grain:
+		grain = "day"
 	}
 	first, last, ok := s.extent(m, a.dim.Name)
 	if !ok {
@@ -282,8 +285,11 @@ func (s scope) compare(m *semantic.Metric, extra []semantic.Where) any {
 	if a.accept == nil && len(s.q.Time) > 0 {
 		return s.change(m, extra, s.before(m.Compare.Offset))
 	}
-	if a.value == nil {
-		return nil
+	if a.accept == nil {
+		return nil // over all time, and there is nothing earlier
+	}
+	if a.value == nil { // no time has an earlier one, but for fills
+		return s.change(m, extra, s.beside(a).where(a.dim, func(any) bool { return false }))
 	}
 	earlier := s.beside(a).is(a.dim, add(b, m.Compare.Offset, -1))
 	// The bucket of the last day of the data is not over, unless that day ends it.
