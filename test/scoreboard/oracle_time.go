@@ -43,6 +43,15 @@ func (s scope) moment(e *semantic.Entity, w weighted, name string) (time.Time, b
 	return t, d.Type != "date"
 }
 
+// clock reads a wall clock that is written without a zone.
+func clock(text string) time.Time {
+	t, err := time.Parse(time.DateTime, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
 // when gives the moment of an entity's row, false without one.
 func (s scope) when(e *semantic.Entity, w weighted) (time.Time, bool) {
 	if s.read(e, w, metric.MetricTime) == nil {

@@ -217,14 +217,6 @@ var (
 	}
 )
 
-func clock(text string) time.Time {
-	t, err := time.Parse(time.DateTime, text)
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
-
 func (w *world) fill(e *semantic.Entity) {
 	for i := range rapid.IntRange(0, 9).Draw(w.rt, "rows") {
 		r := row{}
