@@ -60,6 +60,12 @@ model: plumbline.#Model & {
 		share_parent: share: {of: "simple", scope: "parent"}
 		rank: rank: of: "simple"
 		dense: rank: {of: "people", asc: true, ties: "dense"}
+		signed: {entity: "sales", measure: "events"}
+		converted: conversion: {base: "signed", converted: "filtered", on: [{from: "who", to: "who"}], window: "1 month", give: "count"}
+		conversion_rate: conversion: {base: "signed", converted: "filtered", on: [{from: "who", to: "who"}], window: "1 month"}
+		of_running: expr: "running - to_date"
+		since_running: compare: {of: "running", offset: "1 month", give: "difference"}
+		share_of_running: share: {of: "to_date", scope: "visible"}
 	}
 }
 `
@@ -86,8 +92,9 @@ func kindsRows() map[string][]row {
 func kindsMeanings(o *oracle) {
 	o.meanings = map[string]meaning{"v > 5": func(r row, _ map[string]any) any { return r["v"] != nil && r["v"].(float64) > 5 }}
 	o.arithmetic = map[string]func(func(string) any) any{
-		"filled - people": func(of func(string) any) any { return calculate(of("filled"), of("people"), "-") },
-		"derived / ratio": func(of func(string) any) any { return calculate(of("derived"), of("ratio"), "/") },
+		"filled - people":   func(of func(string) any) any { return calculate(of("filled"), of("people"), "-") },
+		"running - to_date": func(of func(string) any) any { return calculate(of("running"), of("to_date"), "-") },
+		"derived / ratio":   func(of func(string) any) any { return calculate(of("derived"), of("ratio"), "/") },
 	}
 }
 

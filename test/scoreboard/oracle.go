@@ -210,21 +210,25 @@ func (s scope) value(name string, extra []semantic.Where) any {
 	case semantic.CompareMetric:
 		return s.compare(m, extra)
 	case semantic.ShareMetric:
-		return quotient(s.value(string(m.Of), extra), s.total(m.Share).value(string(m.Of), extra))
+		return quotient(s.value(string(m.Of), extra), s.total(m).value(string(m.Of), extra))
 	case semantic.ConversionMetric:
 		return s.conversion(m.Conversion, extra)
 	}
 	panic("a rank is no value of one group: " + name)
 }
 
-// total is the scope of what a share is a part of.
-func (s scope) total(share *semantic.Share) scope {
-	if share.Scope == "parent" {
+// total is the scope of what a share is a part of. That of a running value is the
+// total of the same day.
+func (s scope) total(m *semantic.Metric) scope {
+	bucket, _ := s.bucket()
+	runs := s.cumulativeIn(string(m.Of)) != nil
+	drop := func(d string) bool { return !slices.Contains(m.Share.Within, d) }
+	if m.Share.Scope == "parent" {
 		finest := s.finest()
-		return s.without(func(d string) bool { return d == finest })
+		drop = func(d string) bool { return d == finest }
 	}
-	s.every = s.every || share.Scope == "all"
-	return s.without(func(d string) bool { return !slices.Contains(share.Within, d) })
+	s.every = s.every || m.Share.Scope == "all"
+	return s.without(func(d string) bool { return drop(d) && !(runs && d == bucket.dim.Name) })
 }
 
 // finest is the asked dimension that stands last in a hierarchy, or last of all.
