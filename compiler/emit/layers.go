@@ -13,7 +13,7 @@ import (
 //
 //	frame N    the cells of one frame: keys k1.., aggregates m1.., g where there are several levels, h where found
 //	top groups the groups that have a name in the answer
-//	last day   where the data end
+//	last day N where the data of one fact end
 //	series N   the buckets that a window ends in
 //	running N  the cells of a running window; whole N those that only rows can give
 //	all rows   the rows of the answer where buckets without data have one too
@@ -79,8 +79,8 @@ func (w *writer) stack() []layer {
 		switch {
 		case p.Kept != nil && f == p.Kept.Frame:
 			first = append(first, one, layer{"top groups", w.topGroups})
-		case p.Watermark != nil && f == p.Watermark.Frame:
-			first = append(first, one, layer{"last day", w.lastDay})
+		case w.markOf(f) != nil:
+			first = append(first, one, layer{dayName(w.markOf(f)), func() { w.lastDay(w.markOf(f)) }})
 		case f.Over == nil:
 			plain = append(plain, one)
 		default:
@@ -105,6 +105,18 @@ func (w *writer) stack() []layer {
 	}
 	return append(out, layer{"result rows", w.result})
 }
+
+// markOf gives the watermark that reads a frame; nil when none does.
+func (w *writer) markOf(f *metric.Frame) *metric.Watermark {
+	for _, m := range w.plan.Watermarks {
+		if m.Frame == f {
+			return m
+		}
+	}
+	return nil
+}
+
+func dayName(m *metric.Watermark) string { return "last day " + strconv.Itoa(m.Number) }
 
 func frameName(f *metric.Frame) string    { return "frame " + strconv.Itoa(f.Number) }
 func seriesName(s *metric.Source) string  { return "series " + strconv.Itoa(s.Number) }
@@ -286,14 +298,15 @@ func (w *writer) joined(l *metric.Leg) {
 
 // cut prints that a row lies no later in its period than the data in the last one.
 func (w *writer) cut(l *metric.Leg) {
-	key := l.Keys[w.plan.Watermark.Time]
+	mark := w.frame.Cut
+	key := l.Keys[mark.Time]
 	day := *key.Bucket
 	day.Grain = "day"
 	w.put("(")
 	w.operand(metric.Operand{Table: key.Table, Column: key.Column, Bucket: &day})
 	w.put(" - ")
 	w.operand(key)
-	w.put(`) <= (SELECT "w"."n" FROM "last day" AS "w")`)
+	w.put(`) <= (SELECT "w"."n" FROM `, semantic.Quote(dayName(mark)), ` AS "w")`)
 }
 
 // topGroups prints the greatest groups of a key.
@@ -319,8 +332,7 @@ func (w *writer) topGroups() {
 
 // lastDay prints the last day of the data, the period it lies in, and how many
 // days of that have passed before it: more than any period has when it is over.
-func (w *writer) lastDay() {
-	m := w.plan.Watermark
+func (w *writer) lastDay(m *metric.Watermark) {
 	period := bucket(m.Bucket, `"c"."d"`)
 	w.put("SELECT ", period, ` AS "k", CASE WHEN `, bucket(m.Bucket, `("c"."d" + 1)`), " = ", period, ` THEN "c"."d" - `, period,
 		` ELSE 1000 END AS "n"`, "\n", `FROM (SELECT max("f"."k1") AS "d" FROM `, semantic.Quote(frameName(m.Frame)), ` AS "f") AS "c"`)

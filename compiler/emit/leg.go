@@ -54,7 +54,7 @@ func (w *writer) from(l *metric.Leg) {
 	for _, print := range w.bridgeMarks(l, nil) {
 		also(print)
 	}
-	if w.frame != nil && w.frame.Cut && !w.isSide(l) {
+	if w.frame != nil && w.frame.Cut != nil && !w.isSide(l) {
 		also(func() { w.cut(l) })
 	}
 }

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ func (w *writer) edges() {
 	w.edge(p.Main(), nil)
 	seen := map[*metric.Frame]bool{p.Main(): true}
 	for _, s := range p.Spine.Sources {
-		if !seen[s.Frame] && len(s.Shift) == 0 {
+		if !seen[s.Frame] && len(s.Shift) == 0 && w.hasAll(s.Frame) {
 			seen[s.Frame] = true
 			w.put("\nUNION\n")
 			w.edge(s.Frame, s.Run.Coarse)
@@ -34,7 +35,17 @@ func (w *writer) edge(f *metric.Frame, coarse *metric.Bucket) {
 		w.put(col)
 	})
 	w.put(" FROM ", semantic.Quote(frameName(f)), ` AS "f"`)
-	w.atLevel(" WHERE ", f, w.named(), "f")
+	word := " WHERE "
+	if f != w.plan.Main() { // a wider range has rows whose time is not known, which the question's has not
+		w.put(word, `"f".`, alias("k", w.plan.Spine.Time+1), " IS NOT NULL")
+		word = " AND "
+	}
+	w.atLevel(word, f, w.named(), "f")
+}
+
+// hasAll reports that a frame has rows by all keys of the question.
+func (w *writer) hasAll(f *metric.Frame) bool {
+	return f.Levels == nil || slices.ContainsFunc(f.Levels, func(level []int) bool { return len(level) == len(w.named()) })
 }
 
 // named are the keys of the question; all those and the one that tells the rest.
@@ -113,7 +124,7 @@ func (w *writer) span(time string) {
 			each = append(each, `SELECT "f"."k1" FROM `+semantic.Quote(frameName(f))+` AS "f"`)
 		}
 		from = "(" + strings.Join(each, " UNION ALL ") + `) AS "e"`
-		low, high = bucket(s.Bucket, `min("e"."k1")`), bucket(s.Bucket, w.lastDayShown())
+		low, high = bucket(s.Bucket, `min("e"."k1")`), bucket(s.Bucket, lastDayShown(s.To))
 	}
 	if s.From != "" {
 		low = "greatest(" + low + ", " + s.From + ")"
@@ -122,8 +133,8 @@ func (w *writer) span(time string) {
 }
 
 // lastDayShown is the last day of the extent that the ranges leave.
-func (w *writer) lastDayShown() string {
-	if to := w.plan.Spine.To; to != "" {
+func lastDayShown(to string) string {
+	if to != "" {
 		return `least(max("e"."k1"), ` + to + `)`
 	}
 	return `max("e"."k1")`
@@ -162,8 +173,8 @@ func (w *writer) result() {
 		k := alias("k", p.Kept.Key+1)
 		w.put("\n", `LEFT JOIN "top groups" AS "t" ON "t"."k" IS NOT DISTINCT FROM "a".`, k)
 	}
-	if p.Watermark != nil {
-		w.put("\nCROSS JOIN \"last day\" AS \"w\"")
+	for _, m := range p.Watermarks {
+		w.put("\nCROSS JOIN ", semantic.Quote(dayName(m)), " AS ", alias("w", m.Number))
 	}
 	if len(f.Levels) > 1 && p.Spine == nil {
 		levels := p.Levels

@@ -71,7 +71,7 @@ func (w *writer) series(s *metric.Source) {
 	if f := s.Run.Extent; f != nil {
 		fine := w.plan.Spine.Bucket
 		fine.Grain = s.Run.Grain
-		low, high, from = bucket(fine, `min("e"."k1")`), bucket(fine, w.lastDayShown()), f
+		low, high, from = bucket(fine, `min("e"."k1")`), bucket(fine, lastDayShown(s.Run.To)), f
 	}
 	w.put("SELECT ")
 	w.buckets(s.Run.Grain)
@@ -219,8 +219,10 @@ func (w *writer) found(s *metric.Source, leaves []*metric.Leaf) {
 			w.put(`, "f".`, n, " AS ", n)
 		}
 	})
-	w.put(" FROM ", semantic.Quote(frameName(s.Frame)), ` AS "f"`)
-	w.atLevel("\nWHERE ", s.Frame, s.Levels[0], "f")
+	// a frame of several facts has buckets beyond the fact's own
+	w.put(" FROM ", semantic.Quote(frameName(s.Frame)), ` AS "f"`, "\n", `WHERE "f".`, alias("k", s.Time+1),
+		` <= (SELECT max("s"."k") FROM `, semantic.Quote(seriesName(s)), ` AS "s")`)
+	w.atLevel(" AND ", s.Frame, s.Levels[0], "f")
 }
 
 // atLevel prints which level of a frame is meant, when it has several.

@@ -5,6 +5,7 @@ import (
 
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
+	"plumbline/semantic"
 )
 
 // value prints a metric over leaves; leaf prints one of the main frame. A ratio
@@ -26,7 +27,7 @@ func (w *writer) value(v metric.Value, leaf func(*metric.Leaf)) {
 	case *metric.Ranked:
 		w.ranked(v, leaf)
 	case *metric.ToDate:
-		w.put(`CASE WHEN "a".`, alias("k", v.Time+1), ` = "w"."k" THEN `)
+		w.put(`CASE WHEN "a".`, alias("k", v.Mark.Time+1), " = ", alias("w", v.Mark.Number), `."k" THEN `)
 		w.value(v.Cut, leaf)
 		w.put(" ELSE ")
 		w.value(v.Whole, leaf)
@@ -136,18 +137,28 @@ func (w *writer) ranked(v *metric.Ranked, leaf func(*metric.Leaf)) {
 // floats reports that a value may be NaN or infinite.
 func (w *writer) floats(v metric.Value) bool { return metric.Diverges(v) }
 
-// cell prints a leaf that was looked up. Where nothing was found a fill stands.
+// cell prints a leaf that was looked up. Where nothing was found a fill stands; for
+// a running one only as far as its days go, and what adds up has it in itself.
 func (w *writer) cell(c *metric.Cell) {
-	from := alias("j", c.Source.Number)
-	if c.Source.Whole != nil && ownedBy(c.Source.Whole, c.Leaf) {
-		from = alias("y", c.Source.Number)
+	s := c.Source
+	from, known := alias("j", s.Number), ""
+	if s.Run != nil {
+		known = ` WHEN "a".` + alias("k", s.Time+1) + ` <= (SELECT max("s"."k") FROM ` + semantic.Quote(seriesName(s)) + ` AS "s") THEN `
+	}
+	if s.Whole != nil && ownedBy(s.Whole, c.Leaf) {
+		from = alias("y", s.Number)
+	} else if s.Run != nil {
+		known = ""
 	}
 	col := from + "." + alias("m", c.Leaf.Index+1)
-	if c.Leaf.Fill == nil {
+	switch {
+	case c.Leaf.Fill == nil || s.Run != nil && (known == "" || s.Run.Coarse != nil):
 		w.put(col)
-		return
+	case s.Run != nil:
+		w.put("CASE WHEN ", from, `."h" THEN `, col, known, strconv.Itoa(*c.Leaf.Fill), " END")
+	default:
+		w.put("CASE WHEN ", from, `."h" THEN `, col, " ELSE ", strconv.Itoa(*c.Leaf.Fill), " END")
 	}
-	w.put("CASE WHEN ", from, `."h" THEN `, col, " ELSE ", strconv.Itoa(*c.Leaf.Fill), " END")
 }
 
 func ownedBy(f *metric.Frame, l *metric.Leaf) bool {

@@ -35,6 +35,7 @@ func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Option
 	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{},
 		frames: map[string]*builder{}, lookups: map[string]*lookup{}, spanned: map[string]*builder{}}
 	p.q = p.settle(q)
+	p.q.Filters = flat(p.q.Filters)
 	p.parameters()
 	p.rows = p.frame(p.q)
 	if q.Rows != "" {

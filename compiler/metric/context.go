@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,26 +57,11 @@ type lookup struct {
 	fact  *resolve.Visible // running: whose days it has
 }
 
-// sourceOf gives the source for a context of a metric with these facts; nil when it
-// was refused.
+// sourceOf gives the source for a context of one measure; nil when it was refused.
+// Equal contexts of the same rows share one. A running one is its fact's own, since
+// its days are.
 func (p *planner) sourceOf(c context, of *semantic.Metric) *lookup {
-	id := fmt.Sprint(c.all, c.drop, c.shift, c.cut, c.run != nil)
-	if c.run != nil {
-		id += fmt.Sprintf(" %s %+v", of.Entity.Key(), *c.run)
-		if c.run.Window != nil {
-			id += fmt.Sprintf(" %+v", *c.run.Window)
-		}
-	}
-	if l, ok := p.lookups[id]; ok {
-		return l
-	}
-	l := p.makeLookup(c, of)
-	p.lookups[id] = l // a refusal is told once
-	return l
-}
-
-func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
-	s := &Source{Shift: c.shift, Time: -1, Cut: c.cut}
+	s := &Source{Shift: c.shift, Time: -1}
 	if len(c.shift) > 0 || c.run != nil || c.cut {
 		var ok bool
 		if s.Time, ok = p.timeKey(c, of); !ok {
@@ -93,6 +79,25 @@ func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
 	if part == nil {
 		return nil
 	}
+	id := fmt.Sprint(part.frame.Number, c.drop, c.shift)
+	if c.run != nil {
+		id += fmt.Sprintf(" %s %+v", of.Entity.Key(), *c.run)
+		if c.run.Window != nil {
+			id += fmt.Sprintf(" %+v", *c.run.Window)
+		}
+	}
+	if l, ok := p.lookups[id]; ok {
+		return l
+	}
+	l := p.makeLookup(c, s, part)
+	if c.run != nil {
+		l.fact = p.entity(of.Entity)
+	}
+	p.lookups[id] = l
+	return l
+}
+
+func (p *planner) makeLookup(c context, s *Source, part *builder) *lookup {
 	s.Frame, s.Moved = part.frame, len(c.shift) > 0 && part != p.rows
 	for _, level := range p.levels() {
 		kept := slices.DeleteFunc(slices.Clone(level), func(k int) bool { return slices.Contains(c.drop, k) })
@@ -102,9 +107,6 @@ func (p *planner) makeLookup(c context, of *semantic.Metric) *lookup {
 	p.plan.Sources = append(p.plan.Sources, s)
 	s.Number = len(p.plan.Sources)
 	l := &lookup{Source: s, part: part}
-	if c.run != nil {
-		l.fact = p.entity(of.Entity)
-	}
 	p.sources = append(p.sources, l)
 	return l
 }
@@ -136,40 +138,52 @@ func (b *builder) level(keys []int) {
 }
 
 // frameOf gives the frame that has the rows of a context. Contexts that differ
-// in keys, or look at other buckets of the same rows, share one.
+// in keys, or look at other buckets of the same rows, share one: frames are told
+// apart by what they ask.
 func (p *planner) frameOf(c context, s *Source, of *semantic.Metric) *builder {
 	q := p.q
-	id := ""
 	if c.all {
 		q.Filters, q.Segments = p.kept(q.Filters, of), nil
-		id += " all"
 	}
 	if s.Time >= 0 || len(c.shift) > 0 {
-		times, moved, ok := p.ranges(c, s, of)
+		times, ok := p.ranges(c, s, of)
 		if !ok {
 			return nil
 		}
 		q.Time = times
-		id += moved
 	}
 	if s.Run != nil && s.Run.Coarse != nil {
 		q.Dimensions = slices.Clone(q.Dimensions)
 		q.Dimensions[s.Time].Grain = s.Run.Grain
-		id += " by " + s.Run.Grain
 	}
+	var mark *Watermark
 	if c.cut {
-		id += " cut"
+		mark = p.watermark(of, s.Time)
 	}
-	if id == "" {
+	id := p.asks(q)
+	if id == p.asks(p.q) && mark == nil {
 		return p.rows
+	}
+	if mark != nil {
+		id += fmt.Sprint(" to date ", mark.Number)
 	}
 	if b, ok := p.frames[id]; ok {
 		return b
 	}
 	b := p.frame(q)
-	b.frame.Cut, b.lifted = c.cut, c.all
+	b.frame.Cut, b.lifted = mark, c.all
 	p.frames[id] = b
 	return b
+}
+
+// asks says which rows and keys a question asks for, by what may differ between
+// the frames of one.
+func (p *planner) asks(q Question) string {
+	text, err := json.Marshal([]any{q.Filters, q.Segments, q.Time, q.Dimensions})
+	if err != nil {
+		p.fail(diag.Wrap(err, diag.BugInternal, "a question cannot be written"))
+	}
+	return string(text)
 }
 
 // kept are the filters that a total over all keeps: those on time, as time ranges
@@ -178,13 +192,35 @@ func (p *planner) kept(filters []Filter, of *semantic.Metric) []Filter {
 	return keeping(filters, func(field string) bool { return p.onTime(field, of) || p.onRequired(field, of) })
 }
 
-// keeping picks the single comparisons of fields that pass.
+// keeping picks the filters all of whose fields pass.
 func keeping(filters []Filter, field func(string) bool) []Filter {
+	var passes func(f Filter) bool
+	passes = func(f Filter) bool {
+		parts := slices.Concat(f.Any, f.All)
+		if len(parts) == 0 {
+			return field(f.Field)
+		}
+		return !slices.ContainsFunc(parts, func(x Filter) bool { return !passes(x) })
+	}
 	var out []Filter
 	for _, f := range filters {
-		if len(f.Any) == 0 && len(f.All) == 0 && field(f.Field) {
+		if passes(f) {
 			out = append(out, f)
 		}
+	}
+	return out
+}
+
+// flat takes filters of which all must hold out of their brackets: they mean the
+// same beside the others.
+func flat(filters []Filter) []Filter {
+	var out []Filter
+	for _, f := range filters {
+		if len(f.All) > 0 && len(f.Any) == 0 && f.Field == "" && f.Op == "" && len(f.Values) == 0 && f.Grain == "" {
+			out = append(out, flat(f.All)...)
+			continue
+		}
+		out = append(out, f)
 	}
 	return out
 }
@@ -224,16 +260,16 @@ func (p *planner) onRequired(field string, of *semantic.Metric) bool {
 
 // ownTime reports that a spelling means each fact's own time dimension.
 func (p *planner) ownTime(field string, of *semantic.Metric) bool {
+	return !slices.ContainsFunc(p.facts(of), func(fact *resolve.Visible) bool { return !p.timeOfFact(field, fact) })
+}
+
+// timeOfFact reports that a spelling means a fact's own time dimension.
+func (p *planner) timeOfFact(field string, fact *resolve.Visible) bool {
 	if fold(field) == MetricTime {
 		return true
 	}
-	for _, fact := range p.facts(of) {
-		at := p.places(fact, field)
-		if len(at) != 1 || len(at[0].path.roles) > 0 || fact.Entity.TimeDimension.Key() != at[0].dim.Name.Key() {
-			return false
-		}
-	}
-	return true
+	at := p.places(fact, field)
+	return len(at) == 1 && len(at[0].path.roles) == 0 && fact.Entity.TimeDimension.Key() == at[0].dim.Name.Key()
 }
 
 // timeKey finds the time dimension that a metric over time goes along. A shift

@@ -96,11 +96,35 @@ func (p *planner) cell(m *semantic.Metric, c context) Value {
 	if c.run != nil && !p.accumulates(m, c) {
 		return nil
 	}
+	if c.cut {
+		return p.toDate(m, c)
+	}
+	return p.looked(m, c)
+}
+
+// looked is a measure's value in another context.
+func (p *planner) looked(m *semantic.Metric, c context) Value {
 	l := p.sourceOf(c, m)
 	if l == nil {
 		return nil
 	}
 	return l.cell(m, c)
+}
+
+// toDate is an earlier value of a measure like for like: cut in the period that the
+// data of its own fact end in, whole in all others.
+func (p *planner) toDate(m *semantic.Metric, c context) Value {
+	cut := p.looked(m, c)
+	c.cut = false
+	whole := p.looked(m, c)
+	if cut == nil || whole == nil {
+		return nil
+	}
+	key, ok := p.timeKey(c, m)
+	if !ok {
+		return nil
+	}
+	return &ToDate{Cut: cut, Whole: whole, Mark: p.watermark(m, key)}
 }
 
 func (l *lookup) cell(m *semantic.Metric, c context) Value {
@@ -259,23 +283,17 @@ func (p *planner) rank(m *semantic.Metric, c context) Value {
 // compare sets a metric beside what it was earlier.
 func (p *planner) compare(m *semantic.Metric, c context) Value {
 	of := p.catalog.Metric(m.Of)
-	then := p.value(of, c.shifted(m.Compare.Offset))
-	if warning := "totals over time have no earlier value but beside a time range, which moves as a whole"; p.q.Totals != "" && len(p.timed(of)) == 0 && !slices.Contains(p.plan.Warnings, warning) {
-		p.plan.Warnings = append(p.plan.Warnings, warning)
-	}
+	at := c.shifted(m.Compare.Offset)
 	if m.Compare.ToDate {
 		if c.run != nil || c.cut {
 			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q is compared to date, which a metric that runs over time is by itself", m.Name))
 			return nil
 		}
-		at := c.shifted(m.Compare.Offset)
 		at.cut = true
-		cut := p.value(of, at)
-		key, ok := p.timeKey(at, m)
-		if cut == nil || then == nil || !ok || !p.watermark(m, key) {
-			return nil
-		}
-		then = &ToDate{Cut: cut, Whole: then, Time: key}
+	}
+	then := p.value(of, at)
+	if warning := "totals over time have no earlier value but beside a time range, which moves as a whole"; p.q.Totals != "" && len(p.timed(of)) == 0 && !slices.Contains(p.plan.Warnings, warning) {
+		p.plan.Warnings = append(p.plan.Warnings, warning)
 	}
 	switch m.Compare.Give {
 	case "difference":

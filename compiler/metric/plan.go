@@ -18,8 +18,8 @@ type Plan struct {
 	RolledUp string // label of that column; "" when there is none
 	Spine    *Spine // buckets that rows are given for though they have none; nil for none
 	Kept     *Kept  // the groups that are kept by name; nil for all
-	// Watermark says where the data end, for comparisons to date; nil when nothing asks.
-	Watermark *Watermark
+	// Watermarks say where the data of a fact end, for comparisons to date.
+	Watermarks []*Watermark
 	// Ungrouped plans list rows: their keys are columns, there is no metric.
 	Ungrouped   bool
 	Having      []Condition
@@ -49,8 +49,8 @@ type Frame struct {
 	// Over makes the frame's time key the last bucket of a window: every row counts in
 	// each bucket whose window it lies in. nil: in its own bucket.
 	Over  *Source
-	Whole bool // it is not joined to Plan.Kept
-	Cut   bool // rows count up to the point in their period that the data have come to in the last one
+	Whole bool       // it is not joined to Plan.Kept
+	Cut   *Watermark // rows count up to the point in their period that the data have come to in the last one; nil: all
 }
 
 // Source is a frame as the rows of the answer look it up: the cells of some
@@ -64,7 +64,6 @@ type Source struct {
 	Moved  bool              // the ranges of Frame lie as much earlier, so that its total is the earlier one
 	Time   int               // the time key among Plan.Keys, -1 when Shift and Running are not set
 	Run    *Running
-	Cut    bool // of Frame
 }
 
 // Running is a window over the buckets of the time key.
@@ -74,6 +73,7 @@ type Running struct {
 	Coarse *Bucket // of the answer's buckets, over dates, where they are coarser; nil when they are the same
 	Reset  *Bucket // of ToDate, over dates
 	Extent *Frame  // the days of its own fact; nil when those of Source.Frame are
+	To     string  // literal of the last day that the question's ranges leave of the fact; "" when the data end it
 }
 
 // Spine adds buckets between the first and the last of the data.
@@ -97,8 +97,9 @@ type Kept struct {
 	Other int // the key that tells the rest, -1 when the rest is left out
 }
 
-// Watermark is the last moment of the data, by day.
+// Watermark is the last day of a fact's data.
 type Watermark struct {
+	Number int
 	Frame  *Frame // one row: the last time of each fact
 	Time   int    // the time key
 	Bucket Bucket // of the time key, over dates
@@ -153,7 +154,7 @@ type (
 	// ToDate is Cut in the period that is not over yet, Whole in all others.
 	ToDate struct {
 		Cut, Whole Value
-		Time       int // the time key
+		Mark       *Watermark
 	}
 )
 

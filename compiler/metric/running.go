@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +107,7 @@ func (p *planner) running(c context, key int, of *semantic.Metric) *Running {
 		reset := p.dates(r.ToDate)
 		r.Reset = &reset
 	}
-	p.spine(key, of)
+	p.spine(key)
 	return r
 }
 
@@ -119,20 +118,23 @@ func (p *planner) dates(grain string) Bucket {
 	return b
 }
 
-// shownDays are the first and the last local day that the question's ranges leave, in
-// the form of a date; "" where nothing bounds them.
-func (p *planner) shownDays(of *semantic.Metric) (first, last string) {
+// shownDays are the first and the last local day that the question's ranges leave
+// of a fact's time, in the form of a date; "" where nothing bounds them.
+func (p *planner) shownDays(fact *resolve.Visible) (first, last string) {
 	local := func(m moment) moment {
 		if m.instant {
 			m.t = m.t.In(location(p.plan.Zone))
 		}
 		return m
 	}
-	for _, i := range p.timed(of) {
-		if m, ok := parseMoment(p.q.Time[i].From); ok {
+	for _, r := range p.q.Time {
+		if !p.bounds(r, fact) {
+			continue
+		}
+		if m, ok := parseMoment(r.From); ok {
 			first = max(first, local(m).t.Format(dayLayout))
 		}
-		if m, ok := parseMoment(p.q.Time[i].To); ok {
+		if m, ok := parseMoment(r.To); ok {
 			m = local(m)
 			if !m.day {
 				m.t = m.t.Add(-time.Microsecond) // the end itself is left out
@@ -145,47 +147,71 @@ func (p *planner) shownDays(of *semantic.Metric) (first, last string) {
 	return first, last
 }
 
+// bounds reports that a range is on the time that a fact's rows are shown by: its
+// own, or the key that gaps are filled along.
+func (p *planner) bounds(r TimeRange, fact *resolve.Visible) bool {
+	if p.timeOfFact(r.Field, fact) {
+		return true
+	}
+	if p.plan.Spine == nil {
+		return false
+	}
+	a, b := p.places(fact, r.Field), p.places(fact, p.q.Dimensions[p.plan.Spine.Time].Name)
+	return len(a) == 1 && len(b) == 1 && a[0].dim == b[0].dim && a[0].path.key() == b[0].path.key()
+}
+
 // spine makes the answer have every bucket of the time key between the first and
 // the last of the data.
-func (p *planner) spine(key int, of *semantic.Metric) {
-	if p.plan.Spine != nil {
-		return
-	}
-	s := &Spine{Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
-	p.plan.Spine = s
-	first, last := p.shownDays(of)
-	if day, ok := parseMoment(first); ok && !withinDay(s.Bucket.Grain) {
-		s.From = "DATE '" + s.Bucket.First(day.t).Format(dayLayout) + "'"
-	}
-	if last != "" {
-		s.To = "DATE '" + last + "'"
+func (p *planner) spine(key int) {
+	if p.plan.Spine == nil {
+		p.plan.Spine = &Spine{Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
 	}
 }
 
-// extents plans the days of the data where a question's rows do not tell them: when
-// it filters, and for a running metric also beside other facts, whose days are not
-// its own.
+func dateLiteral(day string) string {
+	if day == "" {
+		return ""
+	}
+	return "DATE '" + day + "'"
+}
+
+// extents plans the days of the answer: those of the data, as far as the question's
+// ranges leave them. Where it filters, its rows do not tell the days of the data;
+// nor do they for a running metric beside other facts, whose days are not its own.
 func (p *planner) extents() {
 	s := p.plan.Spine
 	if s == nil || withinDay(s.Bucket.Grain) {
 		return
 	}
 	of := p.asked[0]
-	filtered := len(p.q.Filters) > 0 || len(p.q.Segments) > 0 || len(p.timed(of)) > 0
-	legs := slices.Clone(p.rows.legs)
+	filtered := len(p.q.Filters) > 0 || len(p.q.Segments) > 0 || len(p.q.Time) > 0
 	for _, l := range p.sources {
 		if l.Run == nil {
 			continue
 		}
+		_, last := p.shownDays(l.fact)
+		l.Run.To = dateLiteral(last)
 		if filtered || len(l.part.legs) > 1 {
 			l.Run.Extent = p.extentOf(l.fact, s.Time, of).frame
 		}
 	}
-	for _, l := range legs {
+	var first, last string
+	for i, l := range slices.Clone(p.rows.legs) {
+		from, to := p.shownDays(l.fact)
+		if i == 0 || from < first {
+			first = from // "" bounds nothing, and comes before every day
+		}
+		if i == 0 || to == "" || last != "" && to > last {
+			last = to
+		}
 		if filtered {
 			s.Extents = append(s.Extents, p.extentOf(l.fact, s.Time, of).frame)
 		}
 	}
+	if day, ok := parseMoment(first); ok {
+		s.From = dateLiteral(s.Bucket.First(day.t).Format(dayLayout))
+	}
+	s.To = dateLiteral(last)
 	slices.SortFunc(s.Extents, func(a, b *Frame) int { return a.Number - b.Number })
 	s.Extents = slices.Compact(s.Extents)
 }
@@ -215,7 +241,7 @@ func (p *planner) extent(key int, of *semantic.Metric) *builder {
 	q := Question{Filters: keeping(p.q.Filters, required), Zone: p.q.Zone, WeekStart: p.q.WeekStart,
 		Dimensions: []DimensionRef{{Name: p.q.Dimensions[key].Name, Grain: "day"}}}
 	for _, r := range p.q.Time {
-		if !p.ownTime(r.Field, of) || p.onRequired(r.Field, of) {
+		if p.onRequired(r.Field, of) {
 			q.Time = append(q.Time, r)
 		}
 	}
@@ -250,12 +276,12 @@ func (p *planner) gaps() {
 		p.refuse(diag.New(diag.UnsupportedAsk, "gaps cannot be filled by %q, whose periods are not counted in days or months", grain).WithHint("its grains are %s", strings.Join(semantic.Grains, ", ")))
 		return
 	}
-	p.spine(key, p.asked[0])
+	p.spine(key)
 }
 
-// ranges are the question's time ranges as a context reads them, a name for the
-// change, and false when it was refused.
-func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange, string, bool) {
+// ranges are the question's time ranges as a context reads them, and false when it
+// was refused.
+func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange, bool) {
 	grain := ""
 	if s.Time >= 0 {
 		grain = fold(p.q.Dimensions[s.Time].Grain)
@@ -267,20 +293,18 @@ func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange
 		if err := PeriodFits(grain, by); err != nil {
 			err.Msg = "metric " + strconv.Quote(p.asking) + " looks back: " + err.Msg
 			p.refuse(err)
-			return nil, "", false
+			return nil, false
 		}
 	}
 	for _, f := range p.q.Filters {
-		if field := p.filtersTime(f, of); field != "" {
+		if field := p.filtersTime(f, of); field != "" && !p.rows.asksMetric(f) {
 			p.refuse(diag.New(diag.UnsupportedAsk, "metric %q looks at other times than the question's, and a filter on %q would hide them", p.asking, field).
 				WithHint(`give the period in time: {"field": "metric_time", "from": ..., "to": ...}`))
-			return nil, "", false
+			return nil, false
 		}
 	}
 	out := slices.Clone(p.q.Time)
-	id := ""
 	for _, i := range p.timed(of) {
-		id = " " + contextName(c)
 		for _, by := range c.shift {
 			out[i] = shiftRange(out[i], by, p.plan.Zone)
 		}
@@ -289,7 +313,7 @@ func (p *planner) ranges(c context, s *Source, of *semantic.Metric) ([]TimeRange
 		}
 	}
 	out = slices.DeleteFunc(out, func(r TimeRange) bool { return r.From == "" && r.To == "" && r.Last == "" && r.This == "" })
-	return out, id, true
+	return out, true
 }
 
 // widened is where the rows of a window begin that ends on or after from; "" for
@@ -327,27 +351,15 @@ func (p *planner) filtersTime(f Filter, of *semantic.Metric) string {
 	return ""
 }
 
-// watermark plans the last day of the data; false when it was refused.
-func (p *planner) watermark(of *semantic.Metric, key int) bool {
-	if p.plan.Watermark != nil {
-		return true
-	}
-	b := p.extent(key, of)
-	for _, fact := range p.facts(of) {
-		b.leg(fact, p.asking)
-	}
-	p.plan.Watermark = &Watermark{Frame: b.frame, Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
-	return true
-}
-
-// contextName tells apart how contexts move time ranges.
-func contextName(c context) string {
-	name := fmt.Sprint(c.shift)
-	if c.run != nil {
-		name += fmt.Sprintf(" run %v %s", c.run.Window != nil, c.run.ToDate)
-		if c.run.Window != nil {
-			name += fmt.Sprint(*c.run.Window)
+// watermark plans the last day of the data of a measure's fact.
+func (p *planner) watermark(of *semantic.Metric, key int) *Watermark {
+	b := p.extentOf(p.facts(of)[0], key, of)
+	for _, m := range p.plan.Watermarks {
+		if m.Frame == b.frame {
+			return m
 		}
 	}
-	return name
+	m := &Watermark{Number: len(p.plan.Watermarks) + 1, Frame: b.frame, Time: key, Bucket: p.dates(fold(p.q.Dimensions[key].Grain))}
+	p.plan.Watermarks = append(p.plan.Watermarks, m)
+	return m
 }
