@@ -138,27 +138,23 @@ func (w *writer) ranked(v *metric.Ranked, leaf func(*metric.Leaf)) {
 func (w *writer) floats(v metric.Value) bool { return metric.Diverges(v) }
 
 // cell prints a leaf that was looked up. Where nothing was found a fill stands; for
-// a running one only as far as its days go, and what adds up has it in itself.
+// a running one only as far as the days of its fact go, beyond which nothing is known.
 func (w *writer) cell(c *metric.Cell) {
 	s := c.Source
-	from, known := alias("j", s.Number), ""
-	if s.Run != nil {
-		known = ` WHEN "a".` + alias("k", s.Time+1) + ` <= (SELECT max("s"."k") FROM ` + semantic.Quote(seriesName(s)) + ` AS "s") THEN `
-	}
+	from := alias("j", s.Number)
 	if s.Whole != nil && ownedBy(s.Whole, c.Leaf) {
 		from = alias("y", s.Number)
-	} else if s.Run != nil {
-		known = ""
 	}
 	col := from + "." + alias("m", c.Leaf.Index+1)
-	switch {
-	case c.Leaf.Fill == nil || s.Run != nil && (known == "" || s.Run.Coarse != nil):
+	if c.Leaf.Fill == nil {
 		w.put(col)
-	case s.Run != nil:
-		w.put("CASE WHEN ", from, `."h" THEN `, col, known, strconv.Itoa(*c.Leaf.Fill), " END")
-	default:
-		w.put("CASE WHEN ", from, `."h" THEN `, col, " ELSE ", strconv.Itoa(*c.Leaf.Fill), " END")
+		return
 	}
+	w.put("CASE WHEN ", from, `."h" THEN `, col)
+	if s.Run != nil {
+		w.put(` WHEN "a".`, alias("k", s.Time+1), ` > (SELECT max("s"."k") FROM `, semantic.Quote(seriesName(s)), ` AS "s") THEN NULL`)
+	}
+	w.put(" ELSE ", strconv.Itoa(*c.Leaf.Fill), " END")
 }
 
 func ownedBy(f *metric.Frame, l *metric.Leaf) bool {
