@@ -195,7 +195,7 @@ func (s scope) beside(a at) scope {
 // the values of its own grain, up to the last day of the data.
 func (s scope) cumulative(m *semantic.Metric, extra []semantic.Where) any {
 	a, b := s.bucket()
-	// Outside the data there is nothing but fills.
+	// Before the data there is nothing but fills.
 	nothing := func() any { return s.where(a.dim, func(any) bool { return false }).value(string(m.Of), extra) }
 	if a.value == nil {
 		return nothing()
@@ -221,7 +221,10 @@ func (s scope) cumulative(m *semantic.Metric, extra []semantic.Where) any {
 			values = append(values, s.windowed(m, a, at, grain, extra))
 		}
 	}
-	if len(values) == 0 {
+	switch {
+	case len(values) == 0 && b.After(last):
+		return nil // what comes after the data is not known
+	case len(values) == 0:
 		return nothing()
 	}
 	return picked(values, c.Coarser)
