@@ -32,6 +32,9 @@ type Options struct {
 // arguments. Codes: metric.*, request.malformed, resolve.use,
 // policy.required_filter, unsupported.question; all mistakes at once.
 func Build(view resolve.View, catalog *semantic.Catalog, q Question, opts Options) (*Plan, error) {
+	if err := sized(q); err != nil {
+		return nil, err
+	}
 	p := &planner{scope: newScope(view, catalog, opts.Expressions), opts: opts, plan: &Plan{},
 		frames: map[string]*builder{}, lookups: map[string]*lookup{}, spanned: map[string]*builder{}}
 	p.q = p.settle(q)
@@ -210,11 +213,47 @@ func (b *builder) place() {
 
 // refuse collects a mistake once, however many legs it shows in.
 func (p *planner) refuse(e *diag.Error) {
+	if len(p.errs) >= maxMistakes {
+		return
+	}
 	text := e.Error()
 	if !slices.ContainsFunc(p.errs, func(o *diag.Error) bool { return o.Error() == text }) {
 		p.errs = append(p.errs, e)
 	}
 }
+
+// maxMistakes bounds what is told of one question; it is refused all the same.
+const maxMistakes = 20
+
+// maxParts bounds each list of a question, filters within filters included. No
+// answer of use has more, and each part costs work before anything runs.
+const maxParts = 200
+
+// sized refuses a question that has more parts than an answer could show.
+func sized(q Question) *diag.Error {
+	filters := 0
+	var count func(list []Filter, depth int) bool
+	count = func(list []Filter, depth int) bool {
+		filters += len(list)
+		return depth > 20 || filters > maxParts || slices.ContainsFunc(list, func(f Filter) bool {
+			return len(f.Values) > maxValues || count(f.Any, depth+1) || count(f.All, depth+1)
+		})
+	}
+	for part, n := range map[string]int{"metrics": len(q.Metrics), "dimensions": len(q.Dimensions), "segments": len(q.Segments),
+		"time": len(q.Time), "order": len(q.Order), "parameters": len(q.Parameters)} {
+		if n > maxParts {
+			return diag.New(diag.RequestMalformed, "%s holds more than %d entries", part, maxParts).WithHint("ask in several questions")
+		}
+	}
+	if count(q.Filters, 0) {
+		return diag.New(diag.RequestMalformed, "filters hold more than %d comparisons, %d values in one, or stand too deep in each other", maxParts, maxValues).
+			WithHint("use in with a list of values, or ask in several questions")
+	}
+	return nil
+}
+
+// maxValues bounds the values of one filter, as the engine bounds a list.
+const maxValues = 1000
 
 func (p *planner) metrics() {
 	if len(p.q.Metrics) == 0 {

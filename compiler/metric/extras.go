@@ -22,25 +22,66 @@ func (s *scope) extras(facts []*resolve.Visible) (segments []string, hierarchies
 			continue
 		}
 		for _, seg := range p.to.Entity.Segments {
-			if s.readable(p.to, seg.Expr) && s.maskedIn(p.to, seg.Expr) == "" {
+			if s.choosable(p.to, seg) {
 				segments = append(segments, string(p.to.Entity.Name)+"."+string(seg.Name))
 			}
 		}
 		for _, h := range p.to.Entity.Hierarchies {
-			levels := make([]string, 0, len(h.Levels))
-			for _, n := range h.Levels {
-				if d := s.dimension(p.to, n); d != nil {
-					if c, _ := s.class(p.to, d); c == semantic.Output {
-						levels = append(levels, string(n))
-					}
-				}
-			}
-			if len(levels) == len(h.Levels) {
-				hierarchies = append(hierarchies, ListedHierarchy{string(p.to.Entity.Name) + "." + string(h.Name), levels})
+			if s.whole(p.to, h) {
+				hierarchies = append(hierarchies, ListedHierarchy{string(p.to.Entity.Name) + "." + string(h.Name), texts(h.Levels)})
 			}
 		}
 	}
 	return segments, hierarchies
+}
+
+// whole reports that the subject may group by every level of a hierarchy.
+func (s *scope) whole(vis *resolve.Visible, h *semantic.Hierarchy) bool {
+	return !slices.ContainsFunc(h.Levels, func(n semantic.Name) bool {
+		d := s.dimension(vis, n)
+		if d == nil {
+			return true
+		}
+		c, _ := s.class(vis, d)
+		return c < semantic.Output
+	})
+}
+
+func texts(names []semantic.Name) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = string(n)
+	}
+	return out
+}
+
+// knownParameters are those that something reads that the subject may ask for. It
+// looks at the whole catalog: for questions that give parameters alone.
+func (s *scope) knownParameters() []*semantic.Parameter {
+	known := map[*semantic.Parameter]bool{}
+	for _, m := range s.catalog.Metrics {
+		if s.metric(m.Name) != nil {
+			for _, x := range s.parametersOf(m) {
+				known[x] = true
+			}
+		}
+	}
+	for _, n := range s.view.Names() {
+		vis := s.entity(semantic.Name(n))
+		if vis == nil {
+			continue
+		}
+		for _, seg := range vis.Entity.Segments {
+			if s.choosable(vis, seg) {
+				for _, at := range s.references(vis.Entity, seg.Expr) {
+					if at.Parameter != "" {
+						known[s.catalog.Parameter(at.Parameter)] = true
+					}
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(s.catalog.Parameters), func(x *semantic.Parameter) bool { return !known[x] })
 }
 
 // ways counts the paths from a fact to an entity.
@@ -68,7 +109,7 @@ func (s *scope) parametersOf(m *semantic.Metric) []*semantic.Parameter {
 			if expr == "" {
 				continue
 			}
-			for _, p := range s.columns(e, expr) {
+			for _, p := range s.references(e, expr) {
 				add(p.Parameter)
 			}
 		}

@@ -69,8 +69,8 @@ func (p *planner) hierarchy(spelling string) (*semantic.Hierarchy, path) {
 			continue
 		}
 		for _, h := range to.to.Entity.Hierarchies {
-			if h.Name.Key() != fold(name) {
-				continue
+			if h.Name.Key() != fold(name) || !p.whole(to.to, h) {
+				continue // one with a level that is not there for the subject is not there either
 			}
 			if found != nil {
 				return nil, path{} // the dimension that is not there is told

@@ -17,11 +17,19 @@ import (
 // parameters checks the values that a question gives, before any is read.
 func (p *planner) parameters() {
 	p.values = map[string]string{}
+	if len(p.q.Parameters) == 0 {
+		return
+	}
+	known := p.knownParameters()
+	var names []string
+	for _, x := range known {
+		names = append(names, string(x.Name))
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.q.Parameters)) {
 		declared := p.catalog.Parameter(semantic.Name(name))
-		if declared == nil {
-			p.refuse(diag.New(diag.RequestMalformed, "no parameter %q", name).Suggest(semantic.Nearest(name, p.parameterNames())...).
-				WithHint("the parameters are %s", listed(p.parameterNames())))
+		if declared == nil || !slices.Contains(known, declared) {
+			p.refuse(diag.New(diag.RequestMalformed, "no parameter %q", name).Suggest(semantic.Nearest(name, names)...).
+				WithHint("the parameters are %s", listed(names)))
 			continue
 		}
 		if _, twice := p.values[declared.Name.Key()]; twice {
@@ -171,12 +179,4 @@ func (p *planner) boundIn(places []resolve.Place) []string {
 // parameter is a parameter's value in the arithmetic of a derived metric.
 func (p *planner) parameter(name semantic.Name) Value {
 	return &Apply{Kind: resolve.DerivedNumber, Text: p.bind(name)}
-}
-
-func (p *planner) parameterNames() []string {
-	var out []string
-	for _, x := range p.catalog.Parameters {
-		out = append(out, string(x.Name))
-	}
-	return out
 }

@@ -357,11 +357,3 @@ func (s scope) change(m *semantic.Metric, extra []semantic.Where, earlier scope)
 	}
 	return quotient(difference, before)
 }
-
-func clock(text string) time.Time {
-	t, err := time.Parse(time.DateTime, text)
-	if err != nil {
-		panic(err)
-	}
-	return t
-}
