@@ -129,13 +129,28 @@ func (l *layout) dimension(c *call, at sqlast.Range) (*setting, bool) {
 	return &setting{column: p}, true
 }
 
-func (l *layout) show(at sqlast.Range) string { return squeezed(l.rewrite.asked[at.Start:at.End]) }
+// show gives a part of the text for messages, the start of a long one.
+func (l *layout) show(at sqlast.Range) string {
+	if at.End-at.Start > maxShown {
+		return strings.ToValidUTF8(l.rewrite.asked[at.Start:at.Start+maxShown], "") + " ..."
+	}
+	return squeezed(l.rewrite.asked[at.Start:at.End])
+}
+
+// maxShown are the bytes, and maxListed the keys, that a message repeats of the text.
+const (
+	maxShown  = 200
+	maxListed = 10
+)
 
 func (l *layout) keyHint() string {
 	keys, _ := l.groupKeys()
 	var out []string
-	for _, k := range keys {
+	for _, k := range keys[:min(len(keys), maxListed)] {
 		out = append(out, l.show(k.text))
+	}
+	if len(keys) > maxListed {
+		out = append(out, "...")
 	}
 	if len(out) == 0 {
 		return "the query has no group key"
@@ -145,7 +160,7 @@ func (l *layout) keyHint() string {
 
 // names reports that a range of AT names a key.
 func (l *layout) names(k *key, at sqlast.Range) bool {
-	if sameTokens(l.rewrite.asked, at, l.plain, k.text) {
+	if slices.Equal(words(l.rewrite.asked, at), k.words) {
 		return true
 	}
 	parts, ok := path(l.rewrite.asked, at)
@@ -298,6 +313,9 @@ func (l *layout) expr(at sqlast.Range, current bool) (*written, []*sqlast.Column
 func (l *layout) condition(c *call, at sqlast.Range) (*written, bool) {
 	out, refs, before, ok := l.expr(at, false)
 	for _, r := range refs {
+		if l.ended() {
+			return nil, false
+		}
 		where, found := l.nameAt(r, at, before)
 		if !found {
 			return nil, false
@@ -306,10 +324,10 @@ func (l *layout) condition(c *call, at sqlast.Range) (*written, bool) {
 			continue
 		}
 		p, found := l.own(c, r.Names[max(0, len(r.Names)-2):], where)
-		ok = ok && found
-		if found {
-			out.columns = append(out.columns, p)
+		if !found {
+			return nil, false
 		}
+		out.columns = append(out.columns, p)
 	}
 	return out, ok
 }
@@ -335,6 +353,9 @@ func (l *layout) value(c *call, at sqlast.Range) (*written, bool) {
 	out, refs, before, ok := l.expr(at, true)
 	keys, _ := l.groupKeys()
 	for _, r := range refs {
+		if l.ended() {
+			return nil, false
+		}
 		where, found := l.nameAt(r, at, before)
 		if !found {
 			return nil, false
@@ -346,13 +367,11 @@ func (l *layout) value(c *call, at sqlast.Range) (*written, bool) {
 		if i < 0 {
 			l.refuse(diag.New(diag.UnsupportedAsk, "the value of SET is made of literals and group keys, and %q is none", l.show(where)).
 				WithHint("%s", l.keyHint()), where.Start)
-			ok = false
-			continue
+			return nil, false
 		}
 		if slices.ContainsFunc(keys[i+1:], func(k *key) bool { return l.names(k, where) }) {
 			l.refuse(diag.New(diag.ResolveAmbiguous, "%q names more than one group key", l.show(where)), where.Start)
-			ok = false
-			continue
+			return nil, false
 		}
 		out.keys[where] = keys[i]
 	}

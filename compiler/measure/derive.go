@@ -97,7 +97,7 @@ func (l *layout) part(c *call, a *aim, semi string) (*part, bool) {
 	l.place(c, p)
 	l.filters(c, p)
 	l.capture(p.tables, c.at)
-	if len(l.errs) > failed {
+	if len(l.errs) > failed || l.failure != nil {
 		return nil, false
 	}
 	if l.level.grouped {
@@ -161,6 +161,9 @@ func (l *layout) place(c *call, p *part) {
 		}
 	}
 	for _, k := range keys {
+		if l.ended() {
+			return
+		}
 		_, ok := l.moved(p, k.columns)
 		if ok && !k.unclear {
 			continue

@@ -12,6 +12,7 @@ import (
 // key is one group key of a level.
 type key struct {
 	text    sqlast.Range
+	words   []string // the text's tokens
 	names   []string // select aliases, and the column's own name when it is one
 	columns []placed
 	bare    bool // one column, unchanged
@@ -155,7 +156,7 @@ func (l *layout) key(e sqlast.Expr, at sqlast.Range, alias string) (*key, bool) 
 	if !l.is(e, at) {
 		return nil, l.unsupported("write the key as a plain column or expression", "a key of GROUP BY cannot be told from its text")
 	}
-	k := &key{text: at}
+	k := &key{text: at, words: words(l.plain, at)}
 	if alias != "" {
 		k.names = append(k.names, alias)
 	}
@@ -225,19 +226,21 @@ func (l *layout) column(e sqlast.Expr) (int, semantic.Name, bool) {
 }
 
 func sameTokens(a string, ra sqlast.Range, b string, rb sqlast.Range) bool {
-	words := func(text string, r sqlast.Range) []string {
-		part := text[r.Start:r.End]
-		var out []string
-		for _, t := range sqlast.Tokens(part) {
-			word := part[t.Start:t.End]
-			if t.Kind == sqlast.Word {
-				word = semantic.Name(word).Key()
-			}
-			out = append(out, word)
-		}
-		return out
-	}
 	return slices.Equal(words(a, ra), words(b, rb))
+}
+
+// words are the tokens of a range, plain names as they compare.
+func words(text string, r sqlast.Range) []string {
+	part := text[r.Start:r.End]
+	var out []string
+	for _, t := range sqlast.Tokens(part) {
+		word := part[t.Start:t.End]
+		if t.Kind == sqlast.Word {
+			word = semantic.Name(word).Key()
+		}
+		out = append(out, word)
+	}
+	return out
 }
 
 func (l *layout) unsupported(hint, format string, args ...any) bool {

@@ -66,15 +66,24 @@ func nesting(text string, t sqlast.Token) int {
 	return 0
 }
 
+// maxCalls bounds the calls of one text: each may need a derived table of its own,
+// and is compared with those before it.
+const maxCalls = 200
+
 // lift takes the modifiers behind calls out of a text. AT in other places stays,
 // for the parser to judge.
 func lift(text string) (*lifted, error) {
 	out := &lifted{modifiers: map[int][]modifier{}, at: map[int]int{}}
 	toks := sqlast.Tokens(text)
 	blank := []byte(text)
+	calls := 0
 	for i := range toks {
 		if !callAt(text, toks, i) {
 			continue
+		}
+		if calls++; calls > maxCalls {
+			return nil, diag.New(diag.LimitTree, "the text calls more than %d measures", maxCalls).At(diag.PosAt("", text, toks[i].Start)).
+				WithHint("split the question")
 		}
 		j := closing(text, toks, i+1)
 		if j < 0 {

@@ -22,7 +22,8 @@ type Input struct {
 }
 
 // Write writes out the measures and views of a text; nil when it has none. Places
-// of its errors are places of the text. Codes: parse.*, resolve.*, metric.*,
+// of its errors are places of the text. What is written stays within sqlast.MaxText
+// and the time of ctx. Codes: limit.text, limit.tree, request.cancelled, parse.*, resolve.*, metric.*,
 // policy.column, unsupported.*.
 func Write(ctx context.Context, text string, in Input) (*Text, error) {
 	if !calls(text) && !mentions(text, in.Catalog.Views) {
@@ -48,7 +49,7 @@ func Write(ctx context.Context, text string, in Input) (*Text, error) {
 	if err := w.errs.Err(); err != nil {
 		return nil, err
 	}
-	return w.write(), nil
+	return w.write()
 }
 
 // rewrite is the state of one Write.
@@ -79,6 +80,15 @@ func (w *rewrite) fail(err error) {
 	if w.failure == nil {
 		w.failure = err
 	}
+}
+
+// ended reports that the time of the question is over.
+func (w *rewrite) ended() bool {
+	if err := w.ctx.Err(); err != nil {
+		w.fail(diag.Wrap(err, diag.RequestCancelled, "the call was cancelled"))
+		return true
+	}
+	return false
 }
 
 // read parses the text twice: as it is but for AT, to find the calls, and with
@@ -202,6 +212,9 @@ func (w *rewrite) level(lv *level) {
 	}
 	l := &layout{rewrite: w, level: lv}
 	for _, c := range lv.calls {
+		if w.ended() {
+			return
+		}
 		l.call(c)
 	}
 	l.join()
@@ -350,7 +363,7 @@ func (c *call) last(asked string) int {
 	return end
 }
 
-func (w *rewrite) write() *Text {
+func (w *rewrite) write() (*Text, error) {
 	slices.SortStableFunc(w.edits, func(a, b edit) int {
 		if a.start != b.start {
 			return a.start - b.start
@@ -359,6 +372,10 @@ func (w *rewrite) write() *Text {
 	})
 	out := &writer{asked: w.asked, edits: w.edits}
 	out.all()
+	if out.full {
+		return nil, diag.New(diag.LimitText, "the text with its measures written out has more than %d bytes", sqlast.MaxText).
+			WithHint("call fewer measures, or shorten the keys and conditions that they are taken by")
+	}
 	t := out.text()
 	t.Applied, t.Warnings = w.measures.Applied(), w.measures.Warnings()
 	for _, m := range w.in.Catalog.Metrics {
@@ -366,7 +383,7 @@ func (w *rewrite) write() *Text {
 			t.Metrics = append(t.Metrics, string(m.Name))
 		}
 	}
-	return t
+	return t, nil
 }
 
 // called reports that a metric's measure is called somewhere.

@@ -7,6 +7,7 @@ import (
 
 	"plumbline/compiler/metric"
 	"plumbline/compiler/resolve"
+	"plumbline/compiler/sqlast"
 	"plumbline/semantic/diag"
 )
 
@@ -97,6 +98,7 @@ type writer struct {
 	out    strings.Builder
 	pieces []piece
 	model  []resolve.Span
+	full   bool // the text would pass sqlast.MaxText: nothing more is written
 }
 
 // copy writes a range of the asked text with the edits inside it, and more beside
@@ -109,6 +111,9 @@ func (w *writer) copy(start, end int, more ...edit) {
 	}
 	at := start
 	for _, e := range edits {
+		if w.full {
+			return
+		}
 		if e.start < at || e.end > end || e.start == end {
 			continue
 		}
@@ -123,14 +128,20 @@ func (w *writer) copy(start, end int, more ...edit) {
 func (w *writer) all() {
 	w.copy(0, len(w.asked))
 	for _, e := range w.edits {
-		if e.start == len(w.asked) {
+		if e.start == len(w.asked) && !w.full {
 			e.write(w)
 		}
 	}
 }
 
+// room reports that so many bytes more stay within what a text may have.
+func (w *writer) room(n int) bool {
+	w.full = w.full || w.out.Len()+n > sqlast.MaxText
+	return !w.full
+}
+
 func (w *writer) plain(start, end int) {
-	if start < end {
+	if start < end && w.room(end-start) {
 		w.pieces = append(w.pieces, piece{w.out.Len(), start, true})
 		w.out.WriteString(w.asked[start:end])
 	}
@@ -139,8 +150,10 @@ func (w *writer) plain(start, end int) {
 // put writes text that stands for a place of the asked text. What it names counts
 // as named by the caller.
 func (w *writer) put(from int, text string) {
-	w.pieces = append(w.pieces, piece{w.out.Len(), from, false})
-	w.out.WriteString(text)
+	if w.room(len(text)) {
+		w.pieces = append(w.pieces, piece{w.out.Len(), from, false})
+		w.out.WriteString(text)
+	}
 }
 
 // byModel writes text of the model.
