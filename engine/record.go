@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumbline/compiler/sqlast"
 	"plumbline/engine/audit"
 	"plumbline/policy"
 	"plumbline/semantic/diag"
@@ -37,7 +38,7 @@ func (q *query) write(ctx context.Context, ans *Answer, err error) (failed error
 func (q *query) record(ans *Answer, err error) audit.Record {
 	r := emptyRecord(q.e, q.id, q.req.Tool, q.req.Subject, q.req.Asked)
 	r.Policy, r.Model = q.w.policy.Revision(), q.w.catalog.Revision
-	r.Normalised, r.Cached, r.StageMS = q.text, q.cached, q.times
+	r.Normalised, r.Cached, r.StageMS = audit.Cut(q.text, sqlast.MaxText), q.cached, q.times
 	if q.req.at.IsZero() { // a test's moment is not when it was asked
 		r.Time = q.now
 	}

@@ -3,7 +3,8 @@
 // record, no answer.
 //
 // A record holds raw texts (the question, the final SQL, the engine's own error)
-// that no answer may carry, so the file is readable by its owner only.
+// that no answer may carry, so the file is readable by its owner only. One that would
+// be longer than 1 MiB, or a quarter of the file, has its long fields cut.
 package audit
 
 import (
@@ -32,7 +33,7 @@ type Record struct {
 	Tool       string             `json:"tool"`
 	Question   json.RawMessage    `json:"question"`   // the arguments as asked
 	Normalised string             `json:"normalised"` // the SQL before rules were applied; "" when there was none
-	Hash       string             `json:"hash"`       // SHA-256 of Normalised, hex
+	Hash       string             `json:"hash"`       // SHA-256 of the whole of Normalised, hex
 	Entities   []EntityUse        `json:"entities"`
 	Functions  []string           `json:"functions"`
 	Verdict    string             `json:"verdict"` // allow or deny; "" when no decision was reached
@@ -108,11 +109,11 @@ func (l *Log) open() error {
 // Write stores one record and returns when it is on disk. It does not give up
 // when ctx ends: a cancelled request is recorded too, so ctx only carries values.
 func (l *Log) Write(_ context.Context, r Record) error {
-	line, err := json.Marshal(r)
+	line, err := line(r, l.bound())
 	if err != nil {
 		return diag.Wrap(err, diag.BugRecord, "the audit record could not be built")
 	}
-	w := write{line: append(line, '\n'), reply: make(chan error, 1)}
+	w := write{line: line, reply: make(chan error, 1)}
 	select {
 	case l.in <- w:
 	case <-l.quit:

@@ -2,16 +2,19 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"plumbline/policy"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
@@ -93,4 +96,55 @@ func TestTailRefusesABrokenLine(t *testing.T) {
 	_, err := Tail(path, 5)
 	require.ErrorContains(t, err, "read audit record")
 	require.False(t, strings.Contains(err.Error(), path))
+}
+
+// TestALongRecordIsCut writes records of which every field that can grow has grown.
+func TestALongRecordIsCut(t *testing.T) {
+	long := strings.Repeat("\x01", 3<<20) // six bytes each in JSON
+	list := slices.Repeat([]string{"item"}, 1<<18)
+	for name, r := range map[string]Record{
+		"texts": {Normalised: long, FinalSQL: long, RawError: long, Tool: long, Subject: policy.Subject{ID: policy.SubjectID(long)}},
+		"json":  {Question: json.RawMessage(`{"sql":"` + strings.Repeat("é", 1<<20) + `"}`), Subject: policy.Subject{Claims: map[string]any{"a": long}}},
+		"lists": {Functions: list, BesideSQL: []string{long, long}, Sources: list, Errors: []string{long}, Subject: policy.Subject{Roles: list}},
+		"facts": {Entities: []EntityUse{{Entity: "orders"}, {Entity: long}}, Reasons: []policy.Reason{{Text: long}}, Rules: []policy.RuleRef{{ID: long}}},
+	} {
+		for _, maxBytes := range []int64{0, 64 << 10} {
+			l, path := open(t, maxBytes, 2)
+			r.ID, r.Outcome = "q1", "answered"
+			require.NoError(t, l.Write(context.Background(), r), name)
+			st, err := os.Stat(path)
+			require.NoError(t, err)
+			require.LessOrEqual(t, st.Size(), int64(l.bound()), name)
+			got, err := Tail(path, 1)
+			require.NoError(t, err, name)
+			require.Equal(t, "q1", got[0].ID)
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Contains(t, string(data), "cut", name)
+			if name == "facts" {
+				require.Equal(t, "orders", got[0].Entities[0].Entity, "what fits stays")
+			}
+		}
+	}
+}
+
+// TestLongRecordsLeaveHistory: a few requests, however long, do not push out what was kept.
+func TestLongRecordsLeaveHistory(t *testing.T) {
+	l, path := open(t, 64<<10, 2)
+	require.NoError(t, l.Write(context.Background(), Record{ID: "earlier"}))
+	for range 8 {
+		require.NoError(t, l.Write(context.Background(), Record{ID: "long", Normalised: strings.Repeat("x", 1<<20)}))
+	}
+	files, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	var all []string
+	for _, f := range files {
+		list, err := Tail(f, 100)
+		require.NoError(t, err)
+		for _, r := range list {
+			all = append(all, r.ID)
+		}
+	}
+	require.Contains(t, all, "earlier")
+	require.Len(t, all, 9)
 }
