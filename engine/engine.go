@@ -289,7 +289,7 @@ func (q *query) shape(rows *duck.Result) (*Answer, error) {
 	}
 	ans := &Answer{QueryID: q.id, Table: table, LimitSource: q.limitSource(), Applied: q.applied(), Warnings: q.warnings(table)}
 	if q.req.ShowSQL {
-		ans.SQL = q.text
+		ans.SQL = q.shownSQL()
 	}
 	return ans, nil
 }

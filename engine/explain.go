@@ -42,7 +42,7 @@ const RoleOperator = "operator"
 // error of that stage, as for any question.
 func (q *query) explain(context.Context) (*Answer, error) {
 	spelled := slices.Contains(q.req.Subject.Roles, RoleOperator)
-	x := &Explanation{SQL: q.text, Facts: *q.facts, Verdict: q.decision.Verdict.String(), Reasons: q.decision.Reasons, Rules: rules(q.decision), Fences: []Fence{}}
+	x := &Explanation{SQL: q.shownSQL(), Facts: q.shownFacts(), Verdict: q.decision.Verdict.String(), Reasons: q.decision.Reasons, Rules: rules(q.decision), Fences: []Fence{}}
 	if x.Reasons == nil {
 		x.Reasons = []policy.Reason{}
 	}
@@ -50,13 +50,18 @@ func (q *query) explain(context.Context) (*Answer, error) {
 		access := q.decision.Entities[r.Entity.Name.Key()]
 		f := Fence{Entity: string(r.Entity.Name), Columns: []string{}, Masked: []string{}, Rows: rowsInWords(access.Rows, spelled), Conjuncts: []string{}}
 		for _, c := range r.Columns {
+			if q.closed(r.Entity.Name, c) {
+				continue
+			}
 			f.Columns = append(f.Columns, string(c))
 			if access.Columns[c.Key()].Mask != nil {
 				f.Masked = append(f.Masked, string(c))
 			}
 		}
 		for _, c := range r.Conjuncts {
-			f.Conjuncts = append(f.Conjuncts, c.SQL)
+			if !q.closed(r.Entity.Name, c.Column) {
+				f.Conjuncts = append(f.Conjuncts, c.SQL)
+			}
 		}
 		x.Fences = append(x.Fences, f)
 	}
@@ -65,7 +70,7 @@ func (q *query) explain(context.Context) (*Answer, error) {
 		x.Proof = append(x.Proof, "scan of "+strings.Trim(entity, `"`)+" stands in its fence")
 	}
 	for _, o := range q.bound.Outputs {
-		x.Columns = append(x.Columns, o.Name+lineage(o.From))
+		x.Columns = append(x.Columns, o.Name+q.lineage(o.From))
 	}
 	if spelled {
 		x.FinalSQL, x.Plan = q.proved.Text(), q.evidence.Plan
@@ -86,10 +91,17 @@ func rowsInWords(p policy.Predicate, spelled bool) string {
 }
 
 // lineage writes what an output is computed from: " <- orders.total_cents".
-func lineage(from []resolve.ColumnID) string {
-	parts := make([]string, len(from))
-	for i, c := range from {
-		parts[i] = string(c.Entity) + "." + string(c.Column)
+// A field that is closed to the subject has no name there.
+func (q *query) lineage(from []resolve.ColumnID) string {
+	var parts []string
+	for _, c := range from {
+		part := string(c.Entity) + "." + string(c.Column)
+		if q.closed(c.Entity, c.Column) {
+			part = "a field of " + string(c.Entity)
+		}
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
 	}
 	if len(parts) == 0 {
 		return ""

@@ -464,15 +464,18 @@ func (b *builder) leadsTo(l leg, spelling string, d *semantic.Dimension) bool {
 // subject may filter by all that it reads.
 func (b *builder) applied(t *Table, f *semantic.Filter, overridden bool) {
 	out := AppliedFilter{Origin: FilterOrigin(f.Kind), Entity: t.Entity.Name, Name: f.Name, Text: or(f.Description, string(f.Name)), Overridden: overridden}
-	if f.Expr != "" {
-		vis := b.entity(t.Entity.Name)
-		if !slices.ContainsFunc(b.columns(t.Entity, f.Expr), func(p resolve.Place) bool { return vis.Fields[p.Column.Key()] < semantic.FilterOnly }) {
-			out.Text = f.Expr
-		}
+	if b.spelledOut(t, f) {
+		out.Text = f.Expr
 	}
 	if !slices.Contains(b.plan.Applied, out) {
 		b.tell(out)
 	}
+}
+
+// spelledOut reports that a filter's condition may be shown to the subject.
+func (b *builder) spelledOut(t *Table, f *semantic.Filter) bool {
+	vis := b.entity(t.Entity.Name)
+	return f.Expr != "" && !slices.ContainsFunc(b.columns(t.Entity, f.Expr), func(p resolve.Place) bool { return vis.Fields[p.Column.Key()] < semantic.FilterOnly })
 }
 
 // tell reports a filter to the caller. The other frames have those of the first.

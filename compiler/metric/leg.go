@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plumbline/compiler/resolve"
+	"plumbline/semantic"
 )
 
 // leg is a Leg in the making.
@@ -103,7 +104,7 @@ func (b *builder) keptRows() {
 			}
 			var names []string
 			for _, c := range t.Filters {
-				names = append(names, string(c.By))
+				names = append(names, b.filterNamed(t, c.By))
 			}
 			e := t.Entity.Name
 			warning := fmt.Sprintf("rows of %s that belong to rows of %s left out by its filters (%s) are counted under NULL", l.fact.Entity.Name, e, listed(names))
@@ -115,6 +116,19 @@ func (b *builder) keptRows() {
 			}
 		}
 	}
+}
+
+// filterNamed names a filter of the model where its condition may be shown, and
+// says what it is for otherwise.
+func (b *builder) filterNamed(t *Table, name semantic.Name) string {
+	i := slices.IndexFunc(t.Entity.Filters, func(f *semantic.Filter) bool { return f.Name == name })
+	switch {
+	case i < 0:
+		return "a condition of the model"
+	case b.spelledOut(t, t.Entity.Filters[i]):
+		return string(name)
+	}
+	return or(t.Entity.Filters[i].Description, "a condition of the model")
 }
 
 func (b *builder) allRows(t *Table) bool {
