@@ -119,16 +119,13 @@ func (b *builder) keptRows() {
 }
 
 // filterNamed names a filter of the model where its condition may be shown, and
-// says what it is for otherwise.
+// says what it is for otherwise, as the applied filters do.
 func (b *builder) filterNamed(t *Table, name semantic.Name) string {
 	i := slices.IndexFunc(t.Entity.Filters, func(f *semantic.Filter) bool { return f.Name == name })
-	switch {
-	case i < 0:
-		return "a condition of the model"
-	case b.spelledOut(t, t.Entity.Filters[i]):
+	if i < 0 || b.spelledOut(t, t.Entity.Filters[i]) {
 		return string(name)
 	}
-	return or(t.Entity.Filters[i].Description, "a condition of the model")
+	return or(t.Entity.Filters[i].Description, string(name))
 }
 
 func (b *builder) allRows(t *Table) bool {
