@@ -30,6 +30,10 @@ var knownOperators = set(
 	"LOGICAL_UNION", "LOGICAL_EXCEPT", "LOGICAL_INTERSECT", "LOGICAL_RECURSIVE_CTE", "LOGICAL_MATERIALIZED_CTE",
 )
 
+// collating begins the calls that DuckDB puts into plans for COLLATE with a
+// language: each makes a sort key of one text, and reads nothing.
+const collating = "icu_collate_"
+
 var knownClasses = set(
 	"BOUND_REF", "BOUND_COLUMN_REF", // the latter below an unnest of a list made of columns to its left
 	"BOUND_CONSTANT", "BOUND_CAST", "BOUND_COMPARISON", "BOUND_CONJUNCTION", "BOUND_OPERATOR", "BOUND_CASE",

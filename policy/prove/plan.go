@@ -172,7 +172,7 @@ func (r *planReader) expression(class string, e map[string]any) {
 	if catalog != "" && catalog != "system" || schema != "" && schema != "main" {
 		r.fail("the plan calls %q of %q.%q", name, catalog, schema)
 	}
-	if !boundNames[name] && !r.allowed(name) {
+	if !boundNames[name] && !strings.HasPrefix(name, collating) && !r.allowed(name) {
 		r.fail("the plan calls %q", name)
 	}
 	if name == "struct_pack" || name == "row" {
