@@ -2,6 +2,7 @@ package duck_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -262,7 +263,7 @@ func TestLateErrorIsNoShortAnswer(t *testing.T) {
 	p := open(t, config(t))
 	text := fmt.Sprintf(`SELECT label, label, label, label, CAST(CASE WHEN id = %d THEN 'x' ELSE '1' END AS INTEGER) FROM `+itemsTable, items-1)
 	_, err := p.Run(t.Context(), prove.ForTest(t, text), duck.RunLimits{Rows: 10 * items, Bytes: 64 << 20})
-	require.Equal(t, diag.ExecuteFailed, diag.CodeOf(err), "%v", err)
+	require.Equal(t, diag.ExecuteFailed, diag.CodeOf(err), "%v: %v", err, errors.Unwrap(err))
 }
 
 func TestDeadlineAndCancel(t *testing.T) {

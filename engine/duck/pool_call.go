@@ -348,6 +348,11 @@ func (p *Pool) failed(f failure, text string) error {
 		return diag.Wrap(cause, diag.BugProve, "a worker runs exactly one SELECT")
 	case failBytes:
 		return diag.New(diag.LimitBytes, "the first row of the answer is larger than an answer may be").WithHint("select fewer or shorter columns")
+	case failStopped:
+		// nobody asked it to stop, or the call would have told: one of its threads
+		// failed on the data, and another was quicker to say that it was stopped
+		return diag.Wrap(cause, diag.ExecuteFailed, "the engine failed on the data, for example on a cast or a division").
+			WithHint("guard the expression, for example with TRY_CAST or NULLIF")
 	case failQuery:
 		if err := p.source(f.Raw, text); err != nil {
 			return err
