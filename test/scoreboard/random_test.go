@@ -109,7 +109,9 @@ func limitOf(err error) string {
 
 // unread reports a parameter that nothing in the question, or in the model, reads.
 func unread(err error) bool {
-	return slices.ContainsFunc(diag.All(err), func(e *diag.Error) bool { return strings.Contains(e.Msg, "nothing in the question reads it") || strings.HasPrefix(e.Msg, "no parameter ") })
+	return slices.ContainsFunc(diag.All(err), func(e *diag.Error) bool {
+		return strings.Contains(e.Msg, "nothing in the question reads it") || strings.HasPrefix(e.Msg, "no parameter ")
+	})
 }
 
 // contradictory reports filters that exclude each other, which are refused.
