@@ -90,7 +90,6 @@ func TestSampleUsesEveryFeature(t *testing.T) {
 // definition is what one definition of the schema may hold.
 type definition struct {
 	fields map[string]part
-	each   string // definition of the values under names of the model's own; "" when it has none
 }
 
 // part is one field: the definition of its values, or the words it may be.

@@ -150,9 +150,3 @@ func (q asked) ask(eng *engine.Engine, s policy.Subject) ([][]string, error) {
 	}
 	return got, nil
 }
-
-func equalTables(a, b [][]string) bool {
-	sortRows(a)
-	sortRows(b)
-	return slices.EqualFunc(a, b, func(x, y []string) bool { return slices.EqualFunc(x, y, same) })
-}
