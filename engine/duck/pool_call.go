@@ -337,6 +337,11 @@ func overMemory(cause error) error {
 		WithHint("ask for less, or aggregate earlier")
 }
 
+func onData(cause error) error {
+	return diag.Wrap(cause, diag.ExecuteFailed, "the engine failed on the data, for example on a cast or a division").
+		WithHint("guard the expression, for example with TRY_CAST or NULLIF")
+}
+
 // failed turns a worker's failure into a code. The engine's text may quote
 // values: it is kept for the audit record and never shown.
 func (p *Pool) failed(f failure, text string) error {
@@ -351,14 +356,12 @@ func (p *Pool) failed(f failure, text string) error {
 	case failStopped:
 		// nobody asked it to stop, or the call would have told: one of its threads
 		// failed on the data, and another was quicker to say that it was stopped
-		return diag.Wrap(cause, diag.ExecuteFailed, "the engine failed on the data, for example on a cast or a division").
-			WithHint("guard the expression, for example with TRY_CAST or NULLIF")
+		return onData(cause)
 	case failQuery:
 		if err := p.source(f.Raw, text); err != nil {
 			return err
 		}
-		return diag.Wrap(cause, diag.ExecuteFailed, "the engine failed on the data, for example on a cast or a division").
-			WithHint("guard the expression, for example with TRY_CAST or NULLIF")
+		return onData(cause)
 	}
 	return diag.Wrap(cause, diag.BugInternal, "a worker failed in a way that no rule foresees")
 }
