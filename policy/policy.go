@@ -66,12 +66,15 @@ type Predicate struct {
 	Rules []RuleRef
 	// Reads are the fields the condition reads, hidden ones included.
 	Reads []semantic.Name
+	// Through are the other entities whose storage the condition reads, for a rule
+	// through a relationship; nil for most.
+	Through []semantic.Name
 }
 
 // Mask replaces a column's value inside the fence, so that filters, sorts and
 // aggregates see the mask. SQL is an expression over the bare quoted column.
 type Mask struct {
-	Kind       string // null, hash, redact, first, last, year
+	Kind       string // null, hash, redact, first, last, year, range, expression, token
 	SQL        string
 	Filterable bool // may still be filtered and grouped
 	Rule       RuleRef
@@ -89,7 +92,19 @@ type EntityAccess struct {
 	Visible bool
 	Columns map[string]ColumnAccess // by field key; absent is hidden
 	Rows    Predicate
-	Rules   []RuleRef
+	// MinGroup is what an answer over this entity owes to its rows.
+	MinGroup MinGroup
+	Rules    []RuleRef
+	// Logged are the rules in log-only mode that would have spoken.
+	Logged []RuleRef
+}
+
+// MinGroup obliges answers over an entity to groups of a size. The zero value
+// obliges to nothing.
+type MinGroup struct {
+	Size       int     // the fewest rows of the entity behind each row of an answer; 0 and 1 ask for none
+	FilterSets int     // the most different sets of filters per subject, entity and hour; 0 is no bound
+	Rule       RuleRef // that set Size
 }
 
 // Facts is what Rego decides on: complete, flat, made in Go, no field ever absent.
@@ -146,6 +161,8 @@ type Decision struct {
 	Entities map[string]EntityAccess
 	Limits   Limits // never wider than the facts' limits
 	Rules    []RuleRef
+	// Logged are the rules in log-only mode that would have spoken.
+	Logged   []RuleRef
 	Revision string // of the policy bundle
 }
 
