@@ -61,7 +61,7 @@ func (e *Engine) withRows(ctx context.Context, rows []semantic.TestRows) (_ *Eng
 	if err != nil {
 		return nil, err
 	}
-	return e.beside(&world{ws: &ws, catalog: w.catalog, expressions: w.expressions, policy: w.policy, pool: pool, functions: w.functions, rows: folder}), nil
+	return e.beside(&world{ws: &ws, catalog: w.catalog, expressions: w.expressions, policy: w.policy, pool: pool, functions: w.functions, aggregates: w.aggregates, rows: folder}), nil
 }
 
 // beside makes an engine over another world, with the audit log of e.

@@ -115,7 +115,7 @@ func meets(r *semantic.Relationship) string {
 // start, intervals that overlap make some neighbours overlap.
 func versions(to *semantic.Entity, r *semantic.Relationship) []promise {
 	from, until := quote(r.Valid.From), quote(r.Valid.To)
-	overlap := fmt.Sprintf(`SELECT count(*) AS n FROM (SELECT %[2]s AS "until", lead(%[1]s) OVER (PARTITION BY %[3]s ORDER BY %[1]s) AS "next" FROM %[4]s WHERE %[5]s AND (%[2]s IS NULL OR %[2]s > %[1]s)) AS "v" WHERE "next" IS NOT NULL AND ("until" IS NULL OR "until" > "next")`,
+	overlap := fmt.Sprintf(`SELECT count(*) AS n FROM (SELECT %[2]s AS "its end", lead(%[1]s) OVER (PARTITION BY %[3]s ORDER BY %[1]s) AS "next start" FROM %[4]s WHERE %[5]s AND (%[2]s IS NULL OR %[2]s > %[1]s)) AS "v" WHERE "next start" IS NOT NULL AND ("its end" IS NULL OR "its end" > "next start")`,
 		from, until, quoteAll("", tos(r)), quote(to.Name), known("", append(tos(r), r.Valid.From)))
 	return []promise{
 		broken(r.Pos, overlap, func(n int64) (string, string) {

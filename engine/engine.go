@@ -243,7 +243,7 @@ func (q *query) decide(ctx context.Context) error {
 
 func (q *query) rewrite(ctx context.Context) (err error) {
 	defer q.time(stageRewrite)()
-	q.rewritten, err = rewrite.Apply(ctx, q.w.pool, q.bound, q.decision, rewrite.Options{RowCap: q.limits.Rows + 1})
+	q.rewritten, err = rewrite.Apply(ctx, q.w.pool, q.bound, q.decision, rewrite.Options{RowCap: q.limits.Rows + 1, Model: q.model})
 	return err
 }
 

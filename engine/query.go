@@ -195,7 +195,7 @@ func (q *query) proveInput() prove.Input {
 	}
 	return prove.Input{
 		Text: q.rewritten.Text, Catalog: q.w.catalog, Subject: q.req.Subject, Decision: q.decision, RowCap: q.limits.Rows + 1,
-		Names: names, Private: private, Functions: q.w.functions, Memo: &q.w.memo,
+		Names: names, Private: private, Model: q.rewritten.Model, Functions: q.w.functions, Aggregates: q.w.aggregates, Memo: &q.w.memo,
 	}
 }
 

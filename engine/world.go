@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,7 @@ type world struct {
 	policy      *opa.Policy
 	pool        *duck.Pool
 	functions   map[string]bool // names that texts may call
+	aggregates  map[string]bool // of those, the aggregates
 	memo        prove.Memo
 	seen        seen
 	sharing     sharing
@@ -199,7 +201,7 @@ func (e *Engine) furnish(ctx context.Context, ws *semantic.Workspace, catalog *s
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	return &world{ws: ws, catalog: catalog, expressions: expressions, policy: rules, pool: pool, functions: functionNames()}, nil
+	return &world{ws: ws, catalog: catalog, expressions: expressions, policy: rules, pool: pool, functions: functionNames(), aggregates: functionNames(resolve.Aggregate)}, nil
 }
 
 // sampleSubjects are the subjects of the configuration; the policy bundle adds its own.
@@ -287,11 +289,14 @@ func (e *Engine) Summary() Summary {
 		Policy: w.policy.Revision(), Sandboxed: w.pool.Sandbox() != ""}
 }
 
-// functionNames are the reviewed functions, which alone a proved text may call.
-func functionNames() map[string]bool {
+// functionNames are the reviewed functions, which alone a proved text may call; of
+// the given kinds, or all.
+func functionNames(kinds ...resolve.FunctionKind) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range resolve.Functions() {
-		out[f.Name] = true
+		if len(kinds) == 0 || slices.Contains(kinds, f.Kind) {
+			out[f.Name] = true
+		}
 	}
 	return out
 }

@@ -335,6 +335,11 @@ func (r *resolver) plainName(e *sqlast.ColumnRef, c ctx) {
 			r.report(diag.ResolveAmbiguous, e.At, "%q is a function here and a column further out", name).Hint = "qualify the column"
 			return
 		}
+		if alias != nil && slices.ContainsFunc(hits, hit.limited) {
+			// The rewrite gives the column another name, and so must know which is meant.
+			r.report(diag.ResolveAmbiguous, e.At, "%q names a result column here and a column that may not be selected", name).Hint = "give the result column another name"
+			return
+		}
 		if alias != nil {
 			r.touch(alias.col.from)
 		}

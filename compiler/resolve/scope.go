@@ -60,6 +60,9 @@ type hit struct {
 	col *column
 }
 
+// limited reports an entity's own column that may not stand in every clause.
+func (h hit) limited() bool { return h.col.direct && h.col.class < semantic.Output }
+
 // level is what one FROM offers, and the select aliases made over it.
 type level struct {
 	rels    []*relation

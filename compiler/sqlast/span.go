@@ -43,6 +43,31 @@ func NamePath(text string, at Offset) (start, end int, parts []string, err error
 	return start, end, parts, nil
 }
 
+// Part is one identifier of a name: its span, and the name as it is meant.
+type Part struct {
+	Start, End int
+	Name       string
+}
+
+// ColumnParts gives the identifiers of the column's name that starts at a
+// reference's place, with points between them. bug.splice when none starts there.
+func ColumnParts(text string, at Offset) ([]Part, error) {
+	toks, i, ok := tokensFrom(text, at)
+	var out []Part
+	for ok {
+		var name string
+		if name, ok = namePart(text, toks, i, false); ok {
+			out = append(out, Part{toks[i].Start, toks[i].End, name})
+			i += 2
+			ok = is(text, toks, i-1, ".")
+		}
+	}
+	if len(out) == 0 {
+		return nil, noName(text, at)
+	}
+	return out, nil
+}
+
 func noName(text string, at Offset) error {
 	return diag.New(diag.BugSplice, "no name stands where the tree says").At(diag.PosAt("", text, int(at)))
 }

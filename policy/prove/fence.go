@@ -18,6 +18,7 @@ type fence struct {
 	conjuncts int           // literal conditions beside the rule
 	inCTE     bool          // DuckDB may leave an unused CTE out
 	relation  policy.SummaryRelation
+	fields    []string // of each select item, the field's name; "" for a constant
 }
 
 // fence checks a sub-query over storage against the decision and keeps it.
@@ -41,6 +42,7 @@ func (r *treeReader) fence(s *sqlast.SelectNode, b *sqlast.BaseTable) {
 	}
 	f := &fence{node: s, at: b.At, entity: key, inCTE: r.inCTE > 0,
 		relation: policy.SummaryRelation{Entity: key, Columns: []string{}, Masked: []string{}, Predicate: predicateWord(access.Rows)}}
+	r.entities[r.current] = e
 	r.offered(f, e, access, rule)
 	r.condition(f, e, access, rule)
 	r.end(f, access)
@@ -69,17 +71,20 @@ func (r *treeReader) entity(b *sqlast.BaseTable) *semantic.Entity {
 // decided, or one constant when the text uses no column at all.
 func (r *treeReader) offered(f *fence, e *semantic.Entity, access policy.EntityAccess, rule *rule) {
 	if len(f.node.Select) == 1 && isConstant(f.node.Select[0]) && e.Field(semantic.Name(sqlast.Meta(f.node.Select[0]).Alias)) == nil {
+		f.fields = []string{""}
 		return
 	}
 	seen := map[string]bool{}
 	for _, item := range f.node.Select {
 		name := itemName(item)
-		field := e.Field(semantic.Name(name))
-		if field == nil || string(field.Name) != name {
+		field := r.fieldOf(e, item, rule, seen)
+		if field == nil {
+			f.fields = append(f.fields, "")
 			r.fail("the fence of %q offers %q, which is no field", f.entity, name)
 			continue
 		}
 		key := field.Name.Key()
+		f.fields = append(f.fields, string(field.Name))
 		column, has := access.Columns[key]
 		switch {
 		case seen[key]:
@@ -90,13 +95,48 @@ func (r *treeReader) offered(f *fence, e *semantic.Entity, access policy.EntityA
 			if mask := rule.masks[key]; mask == nil || !sameExpr(item, mask) {
 				r.fail("the fence of %q does not mask %q as decided", f.entity, name)
 			}
-			f.relation.Masked = append(f.relation.Masked, name)
-		case !isColumn(item, name):
+			f.relation.Masked = append(f.relation.Masked, string(field.Name))
+		case !isColumn(item, string(field.Name)):
 			r.fail("the fence of %q computes %q", f.entity, name)
 		}
 		seen[key] = true
-		f.relation.Columns = append(f.relation.Columns, name)
+		f.relation.Columns = append(f.relation.Columns, string(field.Name))
+		switch limits := classOf(field, access) < semantic.Output && !r.wrapping; {
+		case limits && name != string(field.Name):
+			r.limit(name, limited{entity: f.entity, field: key, class: classOf(field, access), domain: domainOf(e, field), fence: r.current})
+		case limits:
+			r.fail("%q of %q is limited and leaves its fence under its name", name, f.entity)
+		case name != string(field.Name):
+			r.fail("the fence of %q offers %q, which is no field", f.entity, name)
+		}
 	}
+}
+
+// fieldOf finds the field that a select item of a fence stands for: by its name,
+// or for a limited column, which has another, by what it reads. Of several masks
+// that read alike it is the one over the strictest field.
+func (r *treeReader) fieldOf(e *semantic.Entity, item sqlast.Expr, rule *rule, seen map[string]bool) *semantic.Field {
+	name := itemName(item)
+	if f := e.Field(semantic.Name(name)); f != nil {
+		if string(f.Name) == name {
+			return f
+		}
+		return nil
+	}
+	if c, ok := item.(*sqlast.ColumnRef); ok {
+		if f := e.Field(semantic.Name(c.Names[len(c.Names)-1])); f != nil && isColumn(item, string(f.Name)) {
+			return f
+		}
+		return nil
+	}
+	var found *semantic.Field
+	for key, mask := range rule.masks {
+		f := e.Field(semantic.Name(key))
+		if f != nil && !seen[key] && sameExpr(item, mask) && (found == nil || f.Visibility < found.Visibility || f.Visibility == found.Visibility && f.Name < found.Name) {
+			found = f
+		}
+	}
+	return found
 }
 
 // private reports whether the model's text needs a private field.
@@ -337,7 +377,7 @@ func asLearned(f *fence, s scan, rule *rule) error {
 
 func sameItems(f *fence, s scan, rule *rule) error {
 	for i, item := range f.node.Select {
-		name := itemName(item)
+		name := f.fields[i]
 		want := strconv.Quote(name)
 		if mask, ok := rule.items[semantic.Name(name).Key()]; ok {
 			want = mask

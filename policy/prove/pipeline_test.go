@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +43,12 @@ func (v decided) Entity(n semantic.Name) (*resolve.Visible, error) {
 func (v decided) Names() []string { return nil }
 
 // reviewed are the functions that the server lets a text call.
-func reviewed() map[string]bool {
+func reviewed(kinds ...resolve.FunctionKind) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range resolve.Functions() {
-		out[strings.ToLower(f.Name)] = true
+		if len(kinds) == 0 || slices.Contains(kinds, f.Kind) {
+			out[strings.ToLower(f.Name)] = true
+		}
 	}
 	return out
 }
@@ -71,7 +74,7 @@ func ask(db *ducktest.DB, text string, d policy.Decision) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	in := prove.Input{Text: r.Text, Catalog: semantictest.Shop(), Decision: d, Functions: reviewed(), RowCap: 1000, Memo: &known}
+	in := prove.Input{Text: r.Text, Catalog: semantictest.Shop(), Decision: d, Functions: reviewed(), Aggregates: reviewed(resolve.Aggregate), RowCap: 1000, Memo: &known}
 	for _, o := range b.Outputs {
 		in.Names = append(in.Names, o.Name)
 	}

@@ -94,7 +94,7 @@ func TestPlanIsReadStrictly(t *testing.T) {
 // TestFenceAloneIsAsLearned compares what a fence binds to alone with the rule,
 // in ways that its tree already rules out.
 func TestFenceAloneIsAsLearned(t *testing.T) {
-	f := &fence{entity: "orders", relation: policy.SummaryRelation{Fenced: true}, node: &sqlast.SelectNode{Select: []sqlast.Expr{
+	f := &fence{entity: "orders", relation: policy.SummaryRelation{Fenced: true}, fields: []string{"id", "mail"}, node: &sqlast.SelectNode{Select: []sqlast.Expr{
 		&sqlast.ColumnRef{Names: []string{"id"}}, &sqlast.Constant{ExprBase: sqlast.ExprBase{Alias: "mail"}},
 	}}}
 	r := &rule{filter: []string{"rule"}, items: map[string]string{"mail": "null"}}

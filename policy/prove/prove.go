@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 
+	"plumbline/compiler/resolve"
 	"plumbline/policy"
 	"plumbline/semantic"
 	"plumbline/semantic/diag"
@@ -71,6 +72,11 @@ type Input struct {
 	// Private lists, by entity key, the private fields that the model's own
 	// text needs; no fence may offer another private field.
 	Private map[string][]semantic.Name
+	// Model are the spans of Text that the model wrote: its references may read
+	// columns of every class.
+	Model []resolve.Span
+	// Aggregates are the names among Functions that take many rows, lower case.
+	Aggregates map[string]bool
 	// Functions are the names a text may call, lower case. Operators count as
 	// functions; what DuckDB itself puts into a plan is prove's own list.
 	Functions map[string]bool

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 
+	"plumbline/compiler/resolve"
 	"plumbline/engine/duck/ducktest"
 	"plumbline/policy"
 	"plumbline/policy/prove"
@@ -56,9 +57,13 @@ func fenced(text string, d policy.Decision) string {
 		a := d.Entities[parts[1]]
 		var items, where []string
 		for _, c := range strings.Fields(strings.ReplaceAll(parts[2], ",", " ")) {
+			c, as, limited := strings.Cut(c, "=")
 			item := semantic.Quote(c)
 			if mask := a.Columns[c].Mask; mask != nil {
 				item = mask.SQL + " AS " + item
+			}
+			if limited {
+				item += " AS " + semantic.Quote(as)
 			}
 			items = append(items, item)
 		}
@@ -87,7 +92,7 @@ func fenced(text string, d policy.Decision) string {
 func functions() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range strings.Fields(`count count_star sum max min avg lag row_number abs upper lower length date_trunc date_part
-		+ - * / || ~~ range generate_series unnest list_value struct_pack row list_transform list_apply list_filter struct_extract coalesce rank nullif round`) {
+		+ - * / || ~~ range generate_series unnest list_value struct_pack row list_transform list_apply list_filter struct_extract coalesce rank nullif round list mode`) {
 		out[f] = true
 	}
 	return out
@@ -102,7 +107,7 @@ func limited(text string) string {
 }
 
 func input(db *ducktest.DB, text string) prove.Input {
-	in := prove.Input{Text: text, Catalog: semantictest.Shop(), Decision: shopRules(), Functions: functions(), RowCap: 1000}
+	in := prove.Input{Text: text, Catalog: semantictest.Shop(), Decision: shopRules(), Functions: functions(), Aggregates: reviewed(resolve.Aggregate), RowCap: 1000}
 	if got, err := db.Check(context.Background(), []string{text}); err == nil && got[0].OK {
 		for _, c := range got[0].Columns {
 			in.Names = append(in.Names, c.Name)
@@ -161,6 +166,7 @@ func TestCorpus(t *testing.T) {
 			}
 			if td.HasArg("private") {
 				in.Private = map[string][]semantic.Name{"customers": {"risk_score"}}
+				in.Model = []resolve.Span{{End: len(text)}}
 			}
 			if td.HasArg("names") {
 				in.Names = nil

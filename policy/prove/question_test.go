@@ -73,11 +73,11 @@ func question(db *ducktest.DB, catalog *semantic.Catalog, exprs *resolve.Express
 	if err := policy.CheckUses(b, d.Entities); err != nil {
 		return "", err
 	}
-	r, err := rewrite.Apply(ctx, db, b, d, rewrite.Options{RowCap: 1000})
+	r, err := rewrite.Apply(ctx, db, b, d, rewrite.Options{RowCap: 1000, Model: made.Model})
 	if err != nil {
 		return "", err
 	}
-	in := prove.Input{Text: r.Text, Catalog: catalog, Decision: d, Functions: reviewed(), RowCap: 1000, Memo: &known,
+	in := prove.Input{Text: r.Text, Catalog: catalog, Decision: d, Functions: reviewed(), Aggregates: reviewed(resolve.Aggregate), Model: r.Model, RowCap: 1000, Memo: &known,
 		Private: map[string][]semantic.Name{"customers": {"risk_score"}}}
 	for _, o := range b.Outputs {
 		in.Names = append(in.Names, o.Name)

@@ -19,18 +19,29 @@ type treeReader struct {
 	structs   map[int64]bool // places where the text itself makes a struct
 	inCTE     int
 	inLambda  int
-	relations map[string]bool // what the text calls its relations, by key
-	values    map[string]bool // bare names inside lambdas that are no parameters
-	params    map[string]int  // of the lambdas around
-	columns   map[string]int  // of the fences in scope
-	problems  []error
+	relations map[string]bool                      // what the text calls its relations, by key
+	values    map[string]bool                      // bare names inside lambdas that are no parameters
+	params    map[string]int                       // of the lambdas around
+	columns   map[string]int                       // of the fences in scope
+	limited   map[string]*limited                  // by the key of the name they leave their fences under
+	entities  map[sqlast.TableRef]*semantic.Entity // whose fence a reference is
+	inModel   map[*sqlast.ColumnRef]bool           // in the model's dimensions over a fence
+	shown     []sqlast.TableRef                    // whose columns are shown or grouped unnamed
+	// The reference whose fence is being read, its list of column names, and whether
+	// it stands in a query of the model's dimensions.
+	current      sqlast.TableRef
+	fenceAliases []string
+	wrapping     bool
+	problems     []error
 }
 
 func readTree(in Input, rules map[string]*rule, root sqlast.Query) *treeReader {
 	r := &treeReader{in: in, rules: rules, functions: map[string]bool{}, nodes: map[string]bool{}, structs: map[int64]bool{},
-		relations: map[string]bool{}, values: map[string]bool{}, params: map[string]int{}, columns: map[string]int{}}
+		relations: map[string]bool{}, values: map[string]bool{}, params: map[string]int{}, columns: map[string]int{},
+		limited: map[string]*limited{}, entities: map[sqlast.TableRef]*semantic.Entity{}, inModel: map[*sqlast.ColumnRef]bool{}}
 	r.query(root, nil)
 	r.rowCap(root)
+	r.uses(root)
 	for name := range r.values {
 		if r.relations[name] {
 			r.fail("the relation %q is used as a value", name)
@@ -127,6 +138,7 @@ func (r *treeReader) joined(e sqlast.Expr, from sqlast.TableRef) bool {
 		return false
 	}
 	_, ok = from.(*sqlast.JoinRef)
+	r.shown = append(r.shown, from)
 	return ok && r.selectable(from)
 }
 
@@ -210,8 +222,13 @@ func (r *treeReader) ref(t sqlast.TableRef, scope names) {
 	case *sqlast.SubqueryRef:
 		r.nodes["SUBQUERY_REF"] = true
 		if s, ok := t.Query.(*sqlast.SelectNode); ok {
+			r.current, r.fenceAliases = t, t.ColumnAliases
 			if b, ok := s.From.(*sqlast.BaseTable); ok && (b.Catalog != "" || b.Schema != "") {
 				r.fence(s, b)
+				return
+			}
+			if inner, b := wrapped(s); b != nil {
+				r.wrapper(s, inner, b, scope)
 				return
 			}
 		}
@@ -256,6 +273,7 @@ func (r *treeReader) named(t *sqlast.BaseTable, scope names) {
 }
 
 func (r *treeReader) pivot(p *sqlast.PivotRef, scope names) {
+	r.shown = append(r.shown, p.Source)
 	r.ref(p.Source, scope)
 	r.exprs(p.Aggregates, scope)
 	for _, c := range p.Pivots {

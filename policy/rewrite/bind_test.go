@@ -87,6 +87,9 @@ func star(t testing.TB, text string, q *sqlast.SelectNode, shop *semantic.Catalo
 	}
 	var list []string
 	for _, c := range offered(shop.Entity(semantic.Name(b.Table)), d, columns) {
+		if f := shop.Entity(semantic.Name(b.Table)).Field(c); f != nil && f.Visibility < semantic.Output {
+			continue // as no star shows it
+		}
 		list = append(list, semantic.Quote(alias)+"."+semantic.Quote(string(c)))
 	}
 	out := &resolve.StarSplice{Span: resolve.Span{Start: start, End: end}, SQL: strings.Join(list, ", ")}

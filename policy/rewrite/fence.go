@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"fmt"
 	"strings"
 
 	"plumbline/compiler/resolve"
@@ -11,13 +10,13 @@ import (
 )
 
 // fencesOf writes the fence of every reference.
-func fencesOf(b *resolve.Bound, d policy.Decision) ([]Fence, error) {
+func fencesOf(b *resolve.Bound, d policy.Decision, limited limited) ([]Fence, error) {
 	var errs diag.List
 	fences := make([]Fence, len(b.Refs))
-	unused := unusedNames(b.Statement.Text)
+	unused := unusedNames("none", b)
 	for i := range b.Refs {
 		ref := &b.Refs[i]
-		w := writer{ref: ref, access: d.Entities[ref.Entity.Name.Key()], unused: unused,
+		w := writer{ref: ref, access: d.Entities[ref.Entity.Name.Key()], limited: limited[i], unused: unused,
 			pos: diag.PosAt("", b.Statement.Text, ref.Name.Start)}
 		text, err := w.fence()
 		if err != nil {
@@ -29,26 +28,13 @@ func fencesOf(b *resolve.Bound, d policy.Decision) ([]Fence, error) {
 	return fences, errs.Err()
 }
 
-// unusedNames gives names that occur nowhere in the text, in any case.
-func unusedNames(text string) func() string {
-	text = strings.ToLower(text)
-	n := 0
-	return func() string {
-		for {
-			n++
-			if name := fmt.Sprintf("none_%d", n); !strings.Contains(text, name) {
-				return name
-			}
-		}
-	}
-}
-
 // writer writes one fence.
 type writer struct {
-	ref    *resolve.Ref
-	access policy.EntityAccess
-	unused func() string
-	pos    diag.Pos
+	ref     *resolve.Ref
+	access  policy.EntityAccess
+	limited map[string]string // the names of limited columns, by key
+	unused  func() string
+	pos     diag.Pos
 }
 
 func (w *writer) fence() (string, *diag.Error) {
@@ -59,19 +45,34 @@ func (w *writer) fence() (string, *diag.Error) {
 	if err != nil {
 		return "", err
 	}
-	inner, err := w.stored(stored)
-	if err != nil || len(computed) == 0 {
-		return inner, err
+	if len(computed) == 0 {
+		return w.stored(stored, w.limited)
+	}
+	inner, err := w.stored(stored, nil) // whose names the model's expressions read
+	if err != nil {
+		return "", err
 	}
 	list := make([]string, 0, len(w.ref.Columns))
 	for _, c := range w.ref.Columns {
 		if expr, ok := computed[c.Key()]; ok {
-			list = append(list, "("+expr+") AS "+semantic.Quote(string(w.ref.Entity.Dimension(c).Name)))
+			list = append(list, as("("+expr+")", string(w.ref.Entity.Dimension(c).Name), w.limited[c.Key()]))
 			continue
 		}
-		list = append(list, semantic.Quote(string(w.ref.Entity.Field(c).Name)))
+		name := string(w.ref.Entity.Field(c).Name)
+		list = append(list, as(semantic.Quote(name), name, w.limited[c.Key()]))
 	}
 	return "(SELECT " + strings.Join(list, ", ") + " FROM " + inner + ")", nil
+}
+
+// as names a select item by its column, or by another name when there is one.
+func as(sql, column, other string) string {
+	if other != "" {
+		column = other
+	}
+	if name := semantic.Quote(column); name != sql {
+		return sql + " AS " + name
+	}
+	return sql
 }
 
 // columns splits what the reference needs into stored fields, with those that a
@@ -127,16 +128,16 @@ func closed(expr string) string {
 
 // stored writes the part of a fence that reads storage: rule first, on raw
 // values; masks above it; an end wherever there is a rule or a mask.
-func (w *writer) stored(fields []*semantic.Field) (string, *diag.Error) {
+func (w *writer) stored(fields []*semantic.Field, limited map[string]string) (string, *diag.Error) {
 	end := w.access.Rows.Truth != policy.Always
 	list := make([]string, 0, len(fields))
 	for _, f := range fields {
-		name := semantic.Quote(string(f.Name))
+		sql := semantic.Quote(string(f.Name))
 		if m := w.access.Columns[f.Name.Key()].Mask; m != nil {
 			end = true
-			name = "(" + m.SQL + ") AS " + name
+			sql = "(" + m.SQL + ")"
 		}
-		list = append(list, name)
+		list = append(list, as(sql, string(f.Name), limited[f.Name.Key()]))
 	}
 	if len(list) == 0 {
 		list = append(list, "1 AS "+semantic.Quote(w.constant()))

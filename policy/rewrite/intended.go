@@ -14,7 +14,7 @@ import (
 
 // intended builds the tree that the spliced text must have: the original one with
 // nodes replaced. Each fence and each spelled-out star is parsed for itself.
-func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []Fence, limit rowLimit) (sqlast.Query, error) {
+func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, limit rowLimit) (sqlast.Query, error) {
 	var texts []string
 	for _, f := range fences {
 		texts = append(texts, f.Text)
@@ -26,7 +26,8 @@ func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []F
 	if err != nil {
 		return nil, err
 	}
-	in := &intent{refs: map[*sqlast.BaseTable]sqlast.TableRef{}, stars: map[sqlast.Offset][]sqlast.Expr{}, names: map[sqlast.Expr]string{}}
+	in := &intent{refs: map[*sqlast.BaseTable]sqlast.TableRef{}, stars: map[sqlast.Offset][]sqlast.Expr{}, names: map[sqlast.Expr]string{},
+		spelled: spelled, found: map[sqlast.Offset]bool{}}
 	for i, ref := range b.Refs {
 		if ref.AddAlias != (ref.Node.Alias == "") {
 			return nil, diag.New(diag.BugSplice, "a reference's alias differs from the tree's")
@@ -45,7 +46,7 @@ func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []F
 	}
 	missing := len(in.refs) + len(in.stars) + len(in.names)
 	root := in.copy(reflect.ValueOf(&b.Statement.Root).Elem()).Interface().(sqlast.Query)
-	if in.done != missing || missing != len(b.Refs)+len(b.Stars)+len(b.Names) {
+	if in.done != missing || missing != len(b.Refs)+len(b.Stars)+len(b.Names) || len(in.found) != len(spelled) {
 		return nil, diag.New(diag.BugSplice, "a replacement has no place in the tree")
 	}
 	limit.set(sqlast.Base(root))
@@ -153,6 +154,9 @@ type intent struct {
 	stars map[sqlast.Offset][]sqlast.Expr
 	names map[sqlast.Expr]string
 	done  int // replacements made
+	// spelled are the references to respell, found those that are met.
+	spelled map[sqlast.Offset]*respelling
+	found   map[sqlast.Offset]bool
 }
 
 // findNames finds the select items that get a name spliced in.
@@ -233,6 +237,7 @@ func (in *intent) copy(v reflect.Value) reflect.Value {
 			in.done++
 			sqlast.Meta(out.Interface().(sqlast.Expr)).Alias = in.names[e]
 		}
+		in.respell(out)
 	case reflect.Pointer:
 		if !v.IsNil() {
 			out.Set(reflect.New(v.Type().Elem()))
@@ -255,6 +260,24 @@ func (in *intent) copy(v reflect.Value) reflect.Value {
 		out.Set(v)
 	}
 	return out
+}
+
+// respell gives a copied reference to a limited column its new name. DuckDB may
+// have put one reference of the text into several places of the tree.
+func (in *intent) respell(v reflect.Value) {
+	c, ok := v.Interface().(*sqlast.ColumnRef)
+	if !ok || in.spelled[c.At] == nil {
+		return
+	}
+	r := in.spelled[c.At]
+	in.found[c.At] = true
+	if len(c.Names) <= r.part {
+		return // and the trees differ
+	}
+	c.Names[r.part] = r.name
+	if r.item > 0 && c.Alias == "" {
+		c.Alias = r.label
+	}
 }
 
 // star gives the list that an item of an expression list is replaced by.

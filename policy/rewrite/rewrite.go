@@ -15,14 +15,17 @@ type Options struct {
 	// RowCap is the largest literal LIMIT of the outermost query: one more than
 	// the rows an answer may hold, so that a cut shows. It must be positive.
 	RowCap int
+	// Model are the spans of the text that the model wrote.
+	Model []resolve.Span
 }
 
 // Rewritten is the text to prove and run. It ends without a semicolon, but may
 // end with a line comment.
 type Rewritten struct {
 	Text   string
-	Fences []Fence // one per reference, in text order
-	Limit  int     // the literal LIMIT of the outermost query
+	Fences []Fence        // one per reference, in text order
+	Limit  int            // the literal LIMIT of the outermost query
+	Model  []resolve.Span // of Text, that the model wrote
 }
 
 // Fence is what stands in place of one reference.
@@ -41,19 +44,28 @@ func Apply(ctx context.Context, p sqlast.Parser, b *resolve.Bound, d policy.Deci
 		return nil, denied(d)
 	}
 	text := b.Statement.Text
-	limit, err := capRows(b.Statement, opts.RowCap)
+	capped, err := capRows(b.Statement, opts.RowCap)
 	if err != nil {
 		return nil, err
 	}
-	fences, err := fencesOf(b, d)
+	limited, err := limit(b, d)
 	if err != nil {
 		return nil, err
 	}
-	spliced, err := apply(text, splices(b, fences, limit))
+	fences, err := fencesOf(b, d, limited)
 	if err != nil {
 		return nil, err
 	}
-	want, err := intended(ctx, p, b, fences, limit)
+	spelled, err := limited.respell(b)
+	if err != nil {
+		return nil, err
+	}
+	list := splices(b, fences, spelled, capped)
+	spliced, err := apply(text, list)
+	if err != nil {
+		return nil, err
+	}
+	want, err := intended(ctx, p, b, fences, spelled, capped)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +76,7 @@ func Apply(ctx context.Context, p sqlast.Parser, b *resolve.Bound, d policy.Deci
 	if !sqlast.Equal(got.Root, want) {
 		return nil, diag.New(diag.BugSplice, "the rewritten text does not parse to the intended tree")
 	}
-	return &Rewritten{Text: spliced, Fences: fences, Limit: limit.n}, nil
+	return &Rewritten{Text: spliced, Fences: fences, Limit: capped.n, Model: shift(opts.Model, list)}, nil
 }
 
 func denied(d policy.Decision) error {

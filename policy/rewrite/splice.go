@@ -17,8 +17,14 @@ type splice struct {
 }
 
 // splices lists all replacements of a statement.
-func splices(b *resolve.Bound, fences []Fence, limit rowLimit) []splice {
+func splices(b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, limit rowLimit) []splice {
 	var out []splice
+	for _, r := range spelled {
+		out = append(out, splice{r.span, semantic.Quote(r.name)})
+		if r.item > 0 {
+			out = append(out, splice{resolve.Span{Start: r.item, End: r.item}, " AS " + semantic.Quote(r.label)})
+		}
+	}
 	for i, ref := range b.Refs {
 		text := fences[i].Text
 		if ref.AddAlias {

@@ -28,12 +28,13 @@ const rowCap = 100_000
 // pipeline is a catalog with rows, asked as the server is: compiled, resolved,
 // fenced, proved, run. Whoever asks may see everything.
 type pipeline struct {
-	catalog   *semantic.Catalog
-	db        *ducktest.DB
-	exprs     *resolve.Expressions
-	access    map[string]policy.EntityAccess
-	functions map[string]bool
-	memo      prove.Memo
+	catalog    *semantic.Catalog
+	db         *ducktest.DB
+	exprs      *resolve.Expressions
+	access     map[string]policy.EntityAccess
+	functions  map[string]bool
+	aggregates map[string]bool
+	memo       prove.Memo
 	// sparing proves every tenth text only: random questions are many.
 	sparing bool
 	texts   int
@@ -53,7 +54,7 @@ func openPipeline(ctx context.Context, c *semantic.Catalog) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipeline{catalog: c, db: db, access: map[string]policy.EntityAccess{}, functions: map[string]bool{}}
+	p := &pipeline{catalog: c, db: db, access: map[string]policy.EntityAccess{}, functions: map[string]bool{}, aggregates: map[string]bool{}}
 	if p.exprs, err = resolve.CheckModel(ctx, db, c); err == nil {
 		err = resolve.CheckTypes(ctx, p, c)
 	}
@@ -70,6 +71,7 @@ func openPipeline(ctx context.Context, c *semantic.Catalog) (*pipeline, error) {
 	}
 	for _, f := range resolve.Functions() {
 		p.functions[f.Name] = true
+		p.aggregates[f.Name] = p.aggregates[f.Name] || f.Kind == resolve.Aggregate
 	}
 	return p, nil
 }
@@ -240,14 +242,14 @@ func (p *pipeline) proved(ctx context.Context, text string, model []resolve.Span
 		return "", err
 	}
 	decision := policy.Decision{Verdict: policy.Allow, Entities: p.access}
-	out, err := rewrite.Apply(ctx, p.db, bound, decision, rewrite.Options{RowCap: rowCap})
+	out, err := rewrite.Apply(ctx, p.db, bound, decision, rewrite.Options{RowCap: rowCap, Model: model})
 	if err != nil {
 		return "", err
 	}
 	if p.texts++; p.sparing && p.texts%10 != 0 {
 		return out.Text, nil
 	}
-	in := prove.Input{Text: out.Text, Catalog: p.catalog, Decision: decision, RowCap: rowCap, Functions: p.functions, Memo: &p.memo, Private: map[string][]semantic.Name{}}
+	in := prove.Input{Text: out.Text, Catalog: p.catalog, Decision: decision, RowCap: rowCap, Functions: p.functions, Aggregates: p.aggregates, Model: out.Model, Memo: &p.memo, Private: map[string][]semantic.Name{}}
 	for _, o := range bound.Outputs {
 		in.Names = append(in.Names, o.Name)
 	}
