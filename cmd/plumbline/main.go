@@ -43,6 +43,7 @@ type cli struct {
 	SQL     sqlCmd     `cmd:"" name:"sql" help:"Ask in SQL. Example: plumbline sql -C shop --as ana 'SELECT count(*) FROM orders'"`
 	Explain explainCmd `cmd:"" help:"Show how a SQL or metric question is governed. Example: plumbline explain -C shop --as ana 'SELECT id FROM orders'"`
 	Metrics metricsCmd `cmd:"" help:"List metrics. Example: plumbline metrics -C shop --as ana revenue"`
+	Audit   auditCmd   `cmd:"" help:"Who may see what under which rule, and what was decided. Example: plumbline audit matrix -C shop"`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

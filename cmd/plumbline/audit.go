@@ -1,0 +1,7 @@
+package main
+
+// auditCmd is what those who answer for the policies ask. It is run where the
+// workspace lies, by someone who may read policies and records.
+type auditCmd struct {
+	Matrix matrixCmd `cmd:"" help:"Who may see which entity and column, under which rule, with row conditions spelled out. Example: plumbline audit matrix -C shop --as ana"`
+}
