@@ -80,7 +80,7 @@ func (q *query) reuse() *query {
 // forget undoes reuse: the stages run as for a question that was never seen.
 func (q *query) forget() {
 	q.stmt, q.bound, q.facts, q.rewritten, q.proved, q.evidence = nil, nil, nil, nil, prove.Proved{}, nil
-	q.cached, q.decision, q.limits = false, policy.Decision{}, q.w.limits()
+	q.cached, q.decided, q.decision, q.limits = false, false, policy.Decision{}, q.w.limits()
 }
 
 // keep remembers a proved question. Only what reuse takes is kept.

@@ -222,18 +222,19 @@ func (q *query) resolve(ctx context.Context) (err error) {
 func (q *query) decide(ctx context.Context) error {
 	defer q.time(stageDecide)()
 	access := q.view.touched(q.bound)
+	facts := policy.FactsOf(q.bound, access, q.req.Subject, q.req.Tool, q.metricNames(), q.now, q.limits.facts())
+	q.facts = &facts
 	if err := policy.CheckUses(q.bound, access); err != nil {
 		return err
 	}
 	if err := q.requiredFilters(); err != nil && !q.req.ours {
 		return err
 	}
-	facts := policy.FactsOf(q.bound, access, q.req.Subject, q.req.Tool, q.metricNames(), q.now, q.limits.facts())
 	d, err := q.w.policy.Decide(ctx, facts, access)
+	q.decision, q.decided = d, err == nil || diag.CodeOf(err) == diag.PolicyDenied
 	if err != nil {
 		return err
 	}
-	q.facts, q.decision = &facts, d
 	if d.Verdict != policy.Allow {
 		return denied(d)
 	}
@@ -260,6 +261,7 @@ func (q *query) prove(ctx context.Context) (err error) {
 		return err
 	}
 	if len(reasons) > 0 {
+		q.refusedBy = reasons
 		return refused(diag.PolicyVerify, "the policy's verify rules refuse this query", reasons)
 	}
 	return nil

@@ -58,7 +58,9 @@ type query struct {
 	stmt      *sqlast.Statement
 	bound     *resolve.Bound
 	facts     *policy.Facts
+	decided   bool // decision is the policy's word
 	decision  policy.Decision
+	refusedBy []policy.Reason // of the rules on the final text
 	rewritten *rewrite.Rewritten
 	proved    prove.Proved
 	evidence  *prove.Evidence

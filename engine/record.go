@@ -13,6 +13,7 @@ import (
 	"plumbline/compiler/sqlast"
 	"plumbline/engine/audit"
 	"plumbline/policy"
+	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
 
@@ -47,9 +48,20 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 		r.Hash = hex.EncodeToString(sum[:])
 	}
 	if q.facts != nil {
-		r.Entities, r.Functions = uses(q.facts), q.facts.Functions
+		r.Entities, r.Functions = uses(q.facts, q.view.access), q.facts.Functions
+	}
+	if q.decided {
 		r.Verdict, r.Rules = q.decision.Verdict.String(), rules(q.decision)
 		r.Reasons = append(r.Reasons, q.decision.Reasons...)
+	}
+	if len(q.refusedBy) > 0 {
+		r.Verdict = policy.Deny.String()
+		for _, reason := range q.refusedBy {
+			r.Reasons = append(r.Reasons, reason)
+			if reason.Rule != (policy.RuleRef{}) {
+				r.Rules = append(r.Rules, reason.Rule)
+			}
+		}
 	}
 	if q.bound != nil {
 		for _, ref := range q.bound.Refs {
@@ -105,7 +117,8 @@ func outcome(r *audit.Record, err error) {
 	r.RawError = strings.Join(raw, "\n")
 }
 
-func uses(f *policy.Facts) []audit.EntityUse {
+// uses lists what the facts say of each column, with the mask through which it was used.
+func uses(f *policy.Facts, access map[string]policy.EntityAccess) []audit.EntityUse {
 	out := []audit.EntityUse{}
 	for _, e := range f.Entities {
 		if len(e.Columns) == 0 {
@@ -113,6 +126,9 @@ func uses(f *policy.Facts) []audit.EntityUse {
 		}
 		for _, c := range e.Columns {
 			u := audit.EntityUse{Entity: e.Name, Column: c.Name, Class: c.Class, Clause: c.Clause}
+			if m := access[semantic.Name(e.Name).Key()].Columns[semantic.Name(c.Name).Key()].Mask; m != nil {
+				u.Mask = m.Kind
+			}
 			if !slices.Contains(out, u) {
 				out = append(out, u)
 			}

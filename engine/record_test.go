@@ -18,7 +18,7 @@ import (
 )
 
 // recordKeys are the fields that every record has, whatever happened.
-var recordKeys = []string{"id", "time", "subject", "tool", "question", "normalised", "hash", "entities", "functions", "verdict", "reasons", "rules",
+var recordKeys = []string{"id", "time", "subject", "tool", "replays", "question", "normalised", "hash", "entities", "functions", "verdict", "reasons", "rules",
 	"policy_revision", "model_revision", "final_sql", "beside_sql", "sources", "rows", "bytes", "truncated", "cached", "stage_ms", "outcome", "errors", "raw_error"}
 
 func TestEveryRecordIsComplete(t *testing.T) {
@@ -216,4 +216,32 @@ func withheld(t *testing.T, h house) {
 	require.Equal(t, diag.AuditFailed, diag.CodeOf(err))
 	require.Equal(t, diag.AuditFailed, diag.CodeOf(h.Refused(t.Context(), engine.ToolSQL, ana, nil, errors.New("x"))))
 	require.False(t, strings.Contains(err.Error(), "/dev"), "no path in the text")
+}
+
+// A refusal's record tells as much as an answer's: what was used, which rule spoke.
+func TestRecordsOfRefusals(t *testing.T) {
+	h := open(t, workspace(t,
+		[3]string{"rego/verify.rego", "", "\ndeny[\"no_products\"] := \"products are not read today\" if {\n\tsome relation in input.relations\n\trelation.entity == \"products\"\n}\n"},
+		[3]string{"rego/question.rego", "", "\ndeny[\"broken\"] := \"never\" if {\n\t\"upper\" in input.functions\n\tn := count(input.functions)\n\t1 / (n - n) > 0\n}\n"}))
+	_, err := h.sql("ana", "SELECT name FROM products")
+	h.code(diag.PolicyVerify, err)
+	r, _ := h.last()
+	require.Equal(t, "deny", r.Verdict)
+	require.Len(t, r.Reasons, 1)
+	require.Equal(t, "no_products", r.Reasons[0].Rule.ID)
+	require.Contains(t, r.Rules, r.Reasons[0].Rule)
+
+	_, err = h.sql("sam", "SELECT id FROM customers WHERE name = 'A'")
+	h.code(diag.PolicyColumn, err)
+	r, _ = h.last()
+	require.Empty(t, r.Verdict, "the policy was not asked")
+	require.Contains(t, r.Entities, audit.EntityUse{Entity: "customers", Column: "name", Class: "output", Clause: "filter", Mask: "first"})
+
+	_, err = h.sql("ana", "SELECT upper(label) AS label FROM labels")
+	h.code(diag.PolicyDenied, err)
+	r, _ = h.last()
+	require.Equal(t, "deny", r.Verdict, "what cannot be decided is denied")
+	require.Contains(t, r.Entities, audit.EntityUse{Entity: "labels", Column: "label", Class: "output", Clause: "output"})
+	require.NotEmpty(t, r.RawError)
+	require.Contains(t, r.Errors[0], "rego/question.rego:")
 }

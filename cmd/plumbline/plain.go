@@ -35,3 +35,12 @@ func harmless(s string) string {
 	}
 	return out.String()
 }
+
+// oneLine is a text of others on one line, cut to a length in characters.
+func oneLine(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-3]) + "..."
+	}
+	return harmless(s)
+}

@@ -31,14 +31,15 @@ type Record struct {
 	Time       time.Time          `json:"time"`
 	Subject    policy.Subject     `json:"subject"`
 	Tool       string             `json:"tool"`
+	Replays    string             `json:"replays"`    // the record whose question an operator asked again; "" for a caller's question
 	Question   json.RawMessage    `json:"question"`   // the arguments as asked
 	Normalised string             `json:"normalised"` // the SQL before rules were applied; "" when there was none
 	Hash       string             `json:"hash"`       // SHA-256 of the whole of Normalised, hex
 	Entities   []EntityUse        `json:"entities"`
 	Functions  []string           `json:"functions"`
 	Verdict    string             `json:"verdict"` // allow or deny; "" when no decision was reached
-	Reasons    []policy.Reason    `json:"reasons"`
-	Rules      []policy.RuleRef   `json:"rules"` // rules applied, rows and columns
+	Reasons    []policy.Reason    `json:"reasons"` // of the decision, or of the rules on the final text
+	Rules      []policy.RuleRef   `json:"rules"`   // rules applied, rows and columns
 	Policy     string             `json:"policy_revision"`
 	Model      string             `json:"model_revision"`
 	FinalSQL   string             `json:"final_sql"`  // "" when nothing was proved
@@ -60,6 +61,7 @@ type EntityUse struct {
 	Column string `json:"column"`
 	Class  string `json:"class"`
 	Clause string `json:"clause"`
+	Mask   string `json:"mask"` // its kind; "" where the value was used as it is
 }
 
 // Log writes records to a file. It may be used by any number of goroutines;
