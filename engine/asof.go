@@ -132,7 +132,7 @@ func (q *query) watermark(ctx context.Context, f metric.Fact) (time.Time, error)
 	if err != nil || vis == nil {
 		return time.Time{}, err
 	}
-	if class, ok := vis.Class(f.Column); !ok || class != semantic.Output || masks(vis, f.Column) {
+	if class, ok := vis.Class(f.Column); !ok || class != semantic.Output || masks(vis, f.Column) || q.view.grouped(f.Entity.Name) {
 		return time.Time{}, nil
 	}
 	own := q.e.begin(ctx, q.w, Request{Tool: q.req.Tool, Subject: q.req.Subject, SQL: maxOf(f.Entity, f.Column), ours: true})

@@ -23,6 +23,8 @@ type Contents struct {
 	Max       any             `json:"max,omitempty"`
 	Zone      string          `json:"zone,omitempty"` // that times are written in
 	Masked    string          `json:"masked,omitempty"`
+	// MinGroup is how many rows a value must have to be told; 0 for any number.
+	MinGroup int `json:"min_group,omitempty"`
 }
 
 // ContentsValue is one value and how many rows have it.
@@ -52,6 +54,9 @@ func (e *Engine) Contents(ctx context.Context, d Describing) (*Contents, error) 
 		return nil, err
 	}
 	out := &Contents{Dimension: string(at.vis.Entity.Name) + "." + string(at.dim.Name), Type: string(at.dim.Type), Masked: at.mask}
+	if out.MinGroup = at.group; at.group > 0 && !at.counted() {
+		return out, nil // the first and the last value are single rows
+	}
 	n := d.Limit
 	if n <= 0 {
 		n = someValues
@@ -81,7 +86,7 @@ func (e *Engine) Contents(ctx context.Context, d Describing) (*Contents, error) 
 // bounded reports that the first and the last value mean something; counted that
 // single values do. The values of bins are not the column's.
 func (at valued) bounded() bool {
-	return at.dim.Kind == semantic.KindTime || at.dim.Kind == semantic.KindNumber
+	return at.group == 0 && (at.dim.Kind == semantic.KindTime || at.dim.Kind == semantic.KindNumber)
 }
 func (at valued) counted() bool { return at.dim.Kind != semantic.KindTime && at.dim.Bins == nil }
 
@@ -118,6 +123,7 @@ type valued struct {
 	dim    *semantic.Dimension
 	column semantic.Name
 	mask   string
+	group  int // rows that each value must have; 0 for any number
 }
 
 // valued finds the dimension that a question names: table.dimension, the name
@@ -165,6 +171,9 @@ func (v *view) open(at valued) (valued, error) {
 	at.column = at.dim.Name
 	if at.dim.Field != "" {
 		at.column = at.dim.Field
+	}
+	if v.grouped(at.vis.Entity.Name) {
+		at.group = v.access[at.vis.Entity.Name.Key()].MinGroup.Size
 	}
 	closed := diag.New(diag.PolicyColumn, "%s.%s is masked for you, so its values cannot be counted", at.vis.Entity.Name, at.dim.Name)
 	switch {

@@ -44,7 +44,8 @@ type Table struct {
 	Measures      []MeasureInfo `json:"measures,omitempty"`
 	Joins         []Join        `json:"joins,omitempty"`
 	Filters       []FilterInfo  `json:"filters,omitempty"`
-	RowRule       bool          `json:"row_rule"` // the subject sees only some rows
+	RowRule       bool          `json:"row_rule"`            // the subject sees only some rows
+	MinGroup      int           `json:"min_group,omitempty"` // rows that each group of an answer has; 0 for any number
 	Source        string        `json:"source,omitempty"`
 	ViewOf        string        `json:"view_of,omitempty"`      // the entity whose rows a view shows
 	SQLMeasures   []string      `json:"sql_measures,omitempty"` // search_tables: what MEASURE() takes
@@ -349,7 +350,7 @@ func (v *view) table(vis *resolve.Visible) (Table, error) {
 	e := vis.Entity
 	access := v.access[e.Name.Key()]
 	t := Table{Name: string(e.Name), Description: e.Description, Grain: e.Grain, Source: string(e.Source.Source),
-		RowRule: access.Rows.Truth != policy.Always, Tags: e.Tags}
+		RowRule: access.Rows.Truth != policy.Always, MinGroup: access.MinGroup.Size, Tags: e.Tags}
 	for _, f := range e.Fields {
 		if !shown(vis, f.Name) {
 			continue
@@ -358,6 +359,9 @@ func (v *view) table(vis *resolve.Visible) (Table, error) {
 		c := Column{Name: string(f.Name), Type: string(f.Type), Description: f.Description, Use: class.String(), Samples: f.Samples}
 		if m := access.Columns[f.Name.Key()].Mask; m != nil {
 			c.Mask, c.Samples = m.Kind, nil
+		}
+		if t.MinGroup > 0 {
+			c.Samples = nil // they are single values
 		}
 		if slices.ContainsFunc(access.Rows.Reads, func(n semantic.Name) bool { return n.Key() == f.Name.Key() }) {
 			c.Samples = nil // they would name what the row rule keeps apart

@@ -245,7 +245,7 @@ func (q *query) decide(ctx context.Context) error {
 func (q *query) rewrite(ctx context.Context) (err error) {
 	defer q.time(stageRewrite)()
 	q.rewritten, err = rewrite.Apply(ctx, q.w.pool, q.bound, q.decision, rewrite.Options{RowCap: q.limits.Rows + 1, Model: q.model})
-	return err
+	return q.asMetric(err)
 }
 
 // prove reads the final text as DuckDB reads it, then lets the policy's verify

@@ -256,6 +256,7 @@ func (q *query) applied() []Applied {
 			out = append(out, Applied{Origin: string(a.Origin), Entity: string(a.Entity), Text: text, Overridden: a.Overridden})
 		}
 	}
+	out = append(out, q.groupRules()...)
 	seen := map[string]bool{}
 	for _, r := range q.bound.Refs {
 		key := r.Entity.Name.Key()
@@ -289,6 +290,9 @@ func (q *query) warnings(t *shape.Table) []string {
 	}
 	if q.written != nil {
 		out = append(out, q.written.Warnings...)
+	}
+	for _, g := range q.minGroups() {
+		out = append(out, g.warning())
 	}
 	for _, m := range q.masked() {
 		out = append(out, fmt.Sprintf("%s is masked for you", m))

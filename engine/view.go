@@ -76,7 +76,7 @@ func (v *view) touched(b *resolve.Bound) map[string]policy.EntityAccess {
 	return out
 }
 
-// allRows reports that the subject sees every row of an entity, no column masked.
+// allRows reports that the subject sees every row of an entity, one by one and no column masked.
 func (v *view) allRows(n semantic.Name) bool {
 	if vis, err := v.Entity(n); err != nil || vis == nil {
 		return false
@@ -87,5 +87,5 @@ func (v *view) allRows(n semantic.Name) bool {
 			return false
 		}
 	}
-	return access.Rows.Truth == policy.Always
+	return access.Rows.Truth == policy.Always && access.MinGroup.Size <= 1
 }

@@ -311,6 +311,9 @@ func (e *env) contents(c *engine.Contents, err error) error {
 	if c.More {
 		fmt.Fprintln(e.stderr, "# there are more values, less frequent")
 	}
+	if c.MinGroup > 0 {
+		fmt.Fprintf(e.stderr, "# values of fewer than %d rows are not told\n", c.MinGroup)
+	}
 	if c.Masked != "" {
 		fmt.Fprintf(e.stderr, "# masked for you: %s\n", c.Masked)
 	}

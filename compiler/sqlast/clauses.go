@@ -9,10 +9,14 @@ type Range struct{ Start, End int }
 // the end of its last, without the words that begin it. A part that is absent has
 // the zero Range.
 type Clauses struct {
-	Items []Range // of the select list, with their aliases
-	From  Range
-	Where Range
-	Group []Range // terms of GROUP BY
+	Items  []Range // of the select list, with their aliases
+	From   Range
+	Where  Range
+	Group  []Range // terms of GROUP BY
+	Having Range
+	// BeforeHaving is where HAVING stands, or may be written: the end of the last of
+	// the clauses above.
+	BeforeHaving int
 }
 
 // ClausesAt gives the clauses of the SELECT to which the token at the offset
@@ -27,6 +31,10 @@ func ClausesAt(text string, at Offset) (Clauses, error) {
 	j := b.first
 	keep := func() {
 		switch word {
+		case "select", "from", "where", "group":
+			out.BeforeHaving = b.toks[j-1].End
+		}
+		switch word {
 		case "select":
 			out.Items = items(text, b.toks, selectStart(text, b.toks, start), j)
 		case "from":
@@ -35,6 +43,8 @@ func ClausesAt(text string, at Offset) (Clauses, error) {
 			out.Where = rangeOf(b.toks, start, j)
 		case "group":
 			out.Group = items(text, b.toks, start+1, j) // after BY
+		case "having":
+			out.Having = rangeOf(b.toks, start, j)
 		}
 	}
 	for ; j < len(b.toks); j++ {

@@ -35,6 +35,8 @@ type accessAnswer struct {
 	Columns map[string]map[string]string   `json:"columns"`
 	Masks   map[string]map[string]maskSpec `json:"masks"`
 	AllRows map[string]bool                `json:"all_rows"`
+	// MinGroup is by rule id.
+	MinGroup map[string]groupSpec `json:"min_group"`
 }
 
 // Entity says how one subject may use one entity: its columns, masks and rows.
@@ -89,6 +91,10 @@ func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Ti
 	access.Visible = true
 	var applied []policy.RuleRef
 	if access.Columns, applied, err = p.columns(e, answer); err != nil {
+		return policy.EntityAccess{}, err
+	}
+	access.Rules = append(access.Rules, applied...)
+	if access.MinGroup, applied, err = p.minGroup(e, answer, access.Columns); err != nil {
 		return policy.EntityAccess{}, err
 	}
 	access.Rules = append(access.Rules, applied...)

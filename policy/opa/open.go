@@ -254,7 +254,7 @@ func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
 		into *rego.PreparedEvalQuery
 		docs []string
 	}{
-		{&p.entity, []string{accessPackage + ".visible", accessPackage + ".columns", accessPackage + ".masks", accessPackage + ".all_rows"}},
+		{&p.entity, []string{accessPackage + ".visible", accessPackage + ".columns", accessPackage + ".masks", accessPackage + ".all_rows", accessPackage + ".min_group"}},
 		{&p.question, []string{questionPackage + ".allow", questionPackage + ".deny", limitsPackage + ".lower"}},
 		{&p.verify, []string{verifyPackage + ".allow", verifyPackage + ".deny"}},
 	} {

@@ -28,6 +28,7 @@ var documents = []struct {
 	{accessPackage, "masks", false},
 	{accessPackage, "all_rows", false},
 	{accessPackage, "rows", false},
+	{accessPackage, "min_group", false},
 	{questionPackage, "allow", true},
 	{questionPackage, "deny", false},
 	{limitsPackage, "lower", false},
@@ -88,6 +89,11 @@ func collectRules(c *ast.Compiler) (ruleTable, error) {
 			}
 			if doc == "lower" {
 				if err := badLimit(r); err != nil {
+					list = append(list, err.At(pos(r.Location)))
+				}
+			}
+			if doc == "min_group" {
+				if err := badGroup(r); err != nil {
 					list = append(list, err.At(pos(r.Location)))
 				}
 			}

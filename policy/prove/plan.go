@@ -43,11 +43,12 @@ func (s scan) key() string {
 
 // planReading is what one bound plan holds.
 type planReading struct {
-	scans     []scan
-	functions map[string]bool // bound names
-	structs   []int64         // places of calls that make a struct; noPlace when DuckDB does not say
-	alone     bool            // a scan stands directly below the outermost select list
-	outline   strings.Builder // the operators, one a line
+	scans      []scan
+	functions  map[string]bool // bound names
+	aggregates map[string]bool // those of them that aggregate
+	structs    []int64         // places of calls that make a struct; noPlace when DuckDB does not say
+	alone      bool            // a scan stands directly below the outermost select list
+	outline    strings.Builder // the operators, one a line
 }
 
 // noPlace is DuckDB's 18446744073709551615.
@@ -85,7 +86,7 @@ func readPlan(raw []byte, allowed func(name string) bool) (*planReading, error) 
 	if !ok {
 		return nil, because("the plan has no root")
 	}
-	r := &planReader{allowed: allowed, out: planReading{functions: map[string]bool{}}}
+	r := &planReader{allowed: allowed, out: planReading{functions: map[string]bool{}, aggregates: map[string]bool{}}}
 	r.operator(root, nil)
 	if err := together(r.problems); err != nil {
 		return nil, err
@@ -167,6 +168,9 @@ func (r *planReader) expression(class string, e map[string]any) {
 		return
 	}
 	r.out.functions[name] = true
+	if class == "BOUND_AGGREGATE" {
+		r.out.aggregates[name] = true
+	}
 	catalog, _ := e["catalog_name"].(string)
 	schema, _ := e["schema_name"].(string)
 	if catalog != "" && catalog != "system" || schema != "" && schema != "main" {

@@ -125,6 +125,7 @@ func Check(ctx context.Context, pl Planner, in Input) (Proved, *Evidence, error)
 		sameScans(tree.fences, alone, r.rules, plan),
 		wholeRows(tree.structs, plan),
 		sameNames(in.Names, r.final.Columns),
+		groupedPlan(tree, plan),
 	); err != nil {
 		return Proved{}, nil, refusal(err)
 	}

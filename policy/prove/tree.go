@@ -32,6 +32,7 @@ type treeReader struct {
 	current      sqlast.TableRef
 	fenceAliases []string
 	wrapping     bool
+	guarded      bool // an entity with a minimum group is read
 	problems     []error
 }
 
@@ -42,6 +43,7 @@ func readTree(in Input, rules map[string]*rule, root sqlast.Query) *treeReader {
 	r.query(root, nil)
 	r.rowCap(root)
 	r.uses(root)
+	r.grouped(root)
 	for name := range r.values {
 		if r.relations[name] {
 			r.fail("the relation %q is used as a value", name)

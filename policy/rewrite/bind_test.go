@@ -146,6 +146,14 @@ func people() map[string]policy.Decision {
 		}
 		return field != "phone"
 	}
+	grouped := func(d policy.Decision, entities ...string) policy.Decision {
+		for _, e := range entities {
+			a := d.Entities[e]
+			a.MinGroup.Size = 2
+			d.Entities[e] = a
+		}
+		return d
+	}
 	acme := policy.Predicate{Truth: policy.When, SQL: `"tenant" = 'acme'`, Reads: []semantic.Name{"tenant"}}
 	return map[string]policy.Decision{
 		"admin":       everyone(policy.Predicate{Truth: policy.Always}, all),
@@ -153,6 +161,8 @@ func people() map[string]policy.Decision {
 		"analyst":     everyone(acme, few),
 		"either":      everyone(policy.Predicate{Truth: policy.When, SQL: `"tenant" = 'acme' OR "tenant" IS NULL`}, few),
 		"masked":      everyone(acme, masked),
+		"grouped":     grouped(everyone(acme, few), "orders", "order_items"),
+		"guest":       grouped(everyone(policy.Predicate{Truth: policy.Always}, few), "customers"),
 		"stranger":    everyone(policy.Predicate{}, few),
 		"outsider":    {Verdict: policy.Allow},
 		"unsayable":   everyone(policy.Predicate{Truth: policy.When, SQL: " "}, all),

@@ -15,8 +15,9 @@ func fencesOf(b *resolve.Bound, d policy.Decision, limited limited) ([]Fence, er
 	fences := make([]Fence, len(b.Refs))
 	unused := unusedNames("none", b)
 	for i := range b.Refs {
-		ref := &b.Refs[i]
-		w := writer{ref: ref, access: d.Entities[ref.Entity.Name.Key()], limited: limited[i], unused: unused,
+		access := d.Entities[b.Refs[i].Entity.Name.Key()]
+		ref := withKey(b.Refs[i], access.MinGroup.Size)
+		w := writer{ref: &ref, access: access, limited: limited[i], unused: unused,
 			pos: diag.PosAt("", b.Statement.Text, ref.Name.Start)}
 		text, err := w.fence()
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // intended builds the tree that the spliced text must have: the original one with
 // nodes replaced. Each fence and each spelled-out star is parsed for itself.
-func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, limit rowLimit) (sqlast.Query, error) {
+func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, grouped groups, limit rowLimit) (sqlast.Query, error) {
 	var texts []string
 	for _, f := range fences {
 		texts = append(texts, f.Text)
@@ -49,6 +49,7 @@ func intended(ctx context.Context, p sqlast.Parser, b *resolve.Bound, fences []F
 	if in.done != missing || missing != len(b.Refs)+len(b.Stars)+len(b.Names) || len(in.found) != len(spelled) {
 		return nil, diag.New(diag.BugSplice, "a replacement has no place in the tree")
 	}
+	grouped.set(root)
 	limit.set(sqlast.Base(root))
 	return root, nil
 }

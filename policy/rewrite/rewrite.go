@@ -36,8 +36,8 @@ type Fence struct {
 
 // Apply writes the decision into the statement's text. It never changes b. Codes:
 // policy.denied, policy.column and policy.unsayable when the decision does not
-// carry the question; limit.rows and unsupported.node for a LIMIT that cannot be
-// capped; limit.text and limit.tree when the result outgrows a query's caps;
+// carry the question; policy.group when a minimum group cannot be kept; limit.rows
+// and unsupported.node for a LIMIT that cannot be capped; limit.text and limit.tree when the result outgrows a query's caps;
 // bug.splice when it does not parse to the intended tree.
 func Apply(ctx context.Context, p sqlast.Parser, b *resolve.Bound, d policy.Decision, opts Options) (*Rewritten, error) {
 	if d.Verdict != policy.Allow {
@@ -60,12 +60,16 @@ func Apply(ctx context.Context, p sqlast.Parser, b *resolve.Bound, d policy.Deci
 	if err != nil {
 		return nil, err
 	}
-	list := splices(b, fences, spelled, capped)
+	grouped, err := groupsOf(ctx, p, b, d, opts.Model, limited, spelled)
+	if err != nil {
+		return nil, err
+	}
+	list := splices(b, fences, spelled, grouped, capped)
 	spliced, err := apply(text, list)
 	if err != nil {
 		return nil, err
 	}
-	want, err := intended(ctx, p, b, fences, spelled, capped)
+	want, err := intended(ctx, p, b, fences, spelled, grouped, capped)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func Apply(ctx context.Context, p sqlast.Parser, b *resolve.Bound, d policy.Deci
 	if !sqlast.Equal(got.Root, want) {
 		return nil, diag.New(diag.BugSplice, "the rewritten text does not parse to the intended tree")
 	}
-	return &Rewritten{Text: spliced, Fences: fences, Limit: capped.n, Model: shift(opts.Model, list)}, nil
+	return &Rewritten{Text: spliced, Fences: fences, Limit: capped.n, Model: append(shift(opts.Model, list), grouped.spans(list)...)}, nil
 }
 
 func denied(d policy.Decision) error {

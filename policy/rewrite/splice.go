@@ -17,7 +17,7 @@ type splice struct {
 }
 
 // splices lists all replacements of a statement.
-func splices(b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, limit rowLimit) []splice {
+func splices(b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respelling, grouped groups, limit rowLimit) []splice {
 	var out []splice
 	for _, r := range spelled {
 		out = append(out, splice{r.span, semantic.Quote(r.name)})
@@ -38,6 +38,7 @@ func splices(b *resolve.Bound, fences []Fence, spelled map[sqlast.Offset]*respel
 	for _, n := range b.Names {
 		out = append(out, splice{resolve.Span{Start: n.At, End: n.At}, " AS " + semantic.Quote(n.Label)})
 	}
+	out = append(out, grouped.splices()...)
 	if limit.splice != nil {
 		out = append(out, *limit.splice)
 	}

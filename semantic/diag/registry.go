@@ -45,6 +45,7 @@ const (
 	PolicyRequired Code = "policy.required_filter"
 	PolicyUnsay    Code = "policy.unsayable"
 	PolicyVerify   Code = "policy.verify"
+	PolicyGroup    Code = "policy.group"
 
 	SourceMissing     Code = "source.missing"
 	SourceCorrupt     Code = "source.corrupt"
@@ -127,6 +128,7 @@ var registry = []Info{
 	{PolicyColumn, "Policy decides how a subject may use a column.", "The subject may not use a column in this clause.", "describe_table shows what this subject may use."},
 	{PolicyRequired, "An entity with a required filter is asked with that filter.", "The filter is missing from that scan, or is not a plain comparison with literals.", "Add the filter that the hint shows, as a top-level AND condition beside that entity."},
 	{PolicyUnsay, "Every row rule can be said in SQL.", "A row rule could not be turned into a condition, so the entity is closed.", "The policy's author must restate the rule; the audit record has the detail."},
+	{PolicyGroup, "What has a minimum group is shown in groups of that size.", "The question shows rows or values of an entity one by one, or in a form in which small groups could be worked out. Policy gives the entity a minimum group for this subject.", "Ask for one plain aggregate per group: count, sum or avg of columns in one SELECT, or a plain metric by dimensions."},
 	{PolicyVerify, "The final text passes the policy's verify rules.", "The verify package refused the text that would have run.", "The reasons say what was refused."},
 
 	{SourceMissing, "The files behind an entity exist.", "A declared file or folder is missing.", "The server's operator must restore the source."},

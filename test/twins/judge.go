@@ -32,7 +32,7 @@ const (
 
 // later are the categories that this version does not run, with what brings them.
 var later = map[string]string{
-	"k-anonymity": "a minimum group size", "api-source": "sources that are services",
+	"api-source": "sources that are services",
 	"mcp-http": "identity over HTTP",
 }
 
@@ -62,6 +62,10 @@ func judge(l line, a, b Answer) (verdict, string) {
 		quietly := strings.Contains(l.expected, "or deny-quietly")
 		if a.refused() && !quietly {
 			return block, a.Error
+		}
+	case "deny-or-suppress": // every group that these lines ask for is smaller
+		if !a.refused() && len(a.Rows) > 0 {
+			return leak, fmt.Sprintf("%d groups were given that are too small", len(a.Rows))
 		}
 	case "no-leak", "literal", "deny-or-ignore":
 	case "limit", "clamp":

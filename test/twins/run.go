@@ -28,6 +28,9 @@ type opener func(ctx context.Context, dir string, s setting) (Asker, error)
 // subject is who asks in every line.
 const subject = "tester"
 
+// grouped is subject with minimum groups, and asks the lines about those.
+const grouped = "grouped"
+
 // seed makes the worlds.
 const seed = 20260501
 
@@ -97,7 +100,11 @@ func (r *runner) line(ctx context.Context, l line) (finding, error) {
 
 // ask puts a line to both worlds: as SQL, or as the tool call that it spells.
 func (r *runner) ask(ctx context.Context, l line) (a, b Answer, err error) {
-	if l.category != "metric-api" {
+	switch l.category {
+	case "metric-api":
+	case "k-anonymity":
+		return r.twice(func(w Asker) (Answer, error) { return w.SQL(ctx, grouped, l.text) })
+	default:
 		return r.both(ctx, l.text)
 	}
 	name, arguments, err := toolCall(l.text)

@@ -45,7 +45,7 @@ func writeWorkspace(ctx context.Context, dir string, s setting, tables []table) 
 		return err
 	}
 	same := func(text string) string { return text }
-	for _, name := range []string{"columns", "question", "verify", s.rule} {
+	for _, name := range []string{"columns", "groups", "question", "verify", s.rule} {
 		if err := copyFile("testdata/rules/"+name+".rego", filepath.Join(dir, "rego", name+".rego"), same); err != nil {
 			return err
 		}
