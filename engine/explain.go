@@ -65,9 +65,8 @@ func (q *query) explain(context.Context) (*Answer, error) {
 		}
 		x.Fences = append(x.Fences, f)
 	}
-	for _, s := range q.evidence.Summary.Scans {
-		entity := s[strings.LastIndexByte(s, '.')+1:]
-		x.Proof = append(x.Proof, "scan of "+strings.Trim(entity, `"`)+" stands in its fence")
+	for _, entity := range q.evidence.Scans {
+		x.Proof = append(x.Proof, "scan of "+entity+" stands in its fence")
 	}
 	for _, o := range q.bound.Outputs {
 		x.Columns = append(x.Columns, o.Name+q.lineage(o.From))

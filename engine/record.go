@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -51,6 +52,7 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 		r.Entities, r.Functions = uses(q.facts, q.view.access), q.facts.Functions
 	}
 	if q.decided {
+		r.Entities = append(r.Entities, readByRules(q.decision)...)
 		r.Verdict, r.Rules = q.decision.Verdict.String(), rules(q.decision)
 		r.Reasons = append(r.Reasons, q.decision.Reasons...)
 	}
@@ -130,6 +132,19 @@ func uses(f *policy.Facts, access map[string]policy.EntityAccess) []audit.Entity
 				u.Mask = m.Kind
 			}
 			if !slices.Contains(out, u) {
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+// readByRules are the entities that row rules read besides those they are about.
+func readByRules(d policy.Decision) []audit.EntityUse {
+	var out []audit.EntityUse
+	for _, key := range slices.Sorted(maps.Keys(d.Entities)) {
+		for _, n := range d.Entities[key].Rows.Through {
+			if u := (audit.EntityUse{Entity: string(n), Clause: audit.RowRule}); !slices.Contains(out, u) {
 				out = append(out, u)
 			}
 		}

@@ -174,7 +174,7 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 	if key == "" {
 		key = string(e.drawn[:])
 	}
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key)})
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key), Catalog: catalog})
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ type Summary struct {
 	Relations []SummaryRelation `json:"relations"`
 	Functions []string          `json:"functions"`
 	Nodes     []string          `json:"nodes"`
-	Scans     []string          `json:"scans"` // storage relations the bound plan reads, one per scan
+	Scans     []string          `json:"scans"` // storage relations the bound plan reads, one per scan, also those that only rules read
 }
 
 // SummaryRelation is one base table of the final text and the fence it stands in.

@@ -55,7 +55,11 @@ type Record struct {
 	RawError   string             `json:"raw_error"` // the engine's own words; never in an answer
 }
 
-// EntityUse is one use of one column.
+// RowRule is the clause of an entity that a row rule of another one read, through
+// a relationship: the subject may not see it, and no column of it is named.
+const RowRule = "row_rule"
+
+// EntityUse is one use of one column; the column is "" where none is named.
 type EntityUse struct {
 	Entity string `json:"entity"`
 	Column string `json:"column"`

@@ -99,6 +99,9 @@ func predicateText(p policy.Predicate) string {
 	if len(p.Reads) > 0 {
 		out += fmt.Sprintf("reads: %v\n", p.Reads)
 	}
+	if len(p.Through) > 0 {
+		out += fmt.Sprintf("through: %v\n", p.Through)
+	}
 	return out
 }
 
@@ -127,7 +130,7 @@ func TestAccess(t *testing.T) {
 
 // TestPredicate prints the rows rule given as input, for ana over the entity.
 func TestPredicate(t *testing.T) {
-	shop := semantictest.Shop()
+	shop := relatedShop()
 	datadriven.Walk(t, "testdata/predicate", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			entity := "orders"
@@ -136,7 +139,7 @@ func TestPredicate(t *testing.T) {
 			if d.Cmd == "rules" {
 				text = "package plumbline.access\n\n" + d.Input + "\n"
 			}
-			p, err := Open(writeBundle(t, map[string]string{"rows.rego": text}), Options{Timeout: 5 * time.Second})
+			p, err := Open(writeBundle(t, map[string]string{"rows.rego": text}), Options{Timeout: 5 * time.Second, Catalog: shop})
 			if err != nil {
 				return err.Error() + "\n"
 			}

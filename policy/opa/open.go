@@ -22,6 +22,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/storage/inmem"
 
 	"plumbline/policy"
+	"plumbline/semantic"
 	"plumbline/semantic/diag"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	// it a hash mask closes its entity. It is never printed; what stands in SQL is
 	// derived from it per column.
 	MaskKey []byte
+	// Catalog holds the relationships that row rules may go through; nil holds none.
+	Catalog *semantic.Catalog
 	// Timeout bounds one evaluation; zero means two seconds. An evaluation takes
 	// well under a millisecond: the bound is for runaway rules, and wide enough
 	// that a busy machine does not deny.

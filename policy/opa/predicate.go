@@ -2,6 +2,7 @@ package opa
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,14 +32,14 @@ func (p *Policy) predicate(ctx context.Context, input ast.Value, e *semantic.Ent
 	defer cancel()
 	out := policy.Predicate{Truth: policy.Never}
 	var alternatives []string
-	reads := map[string]bool{}
+	reads, through := map[string]bool{}, map[semantic.Name]bool{}
 	for _, rule := range p.rules.of(accessPackage, "rows") {
 		partial, err := p.rows[rule.ID].Partial(bounded, rego.EvalParsedInput(input),
 			rego.EvalParsedUnknowns([]*ast.Term{rowRef}), rego.EvalRuleIndexing(false))
 		if err != nil {
 			return policy.Predicate{}, stopped(ctx, err)
 		}
-		pr := printer{entity: e, rule: rule, reads: reads, support: partial.Support}
+		pr := printer{catalog: p.options.Catalog, entity: e, row: rowRef.Value.(ast.Ref), rule: rule, reads: reads, through: through, support: partial.Support}
 		for _, body := range partial.Queries {
 			condition, holds, err := pr.body(body)
 			if err != nil {
@@ -63,6 +64,7 @@ func (p *Policy) predicate(ctx context.Context, input ast.Value, e *semantic.Ent
 		for _, name := range sortedKeys(reads) {
 			out.Reads = append(out.Reads, semantic.Name(name))
 		}
+		out.Through = slices.Sorted(maps.Keys(through))
 	}
 	return out, nil
 }
@@ -77,9 +79,13 @@ func either(alternatives []string) string {
 // printer says one rule's conditions in SQL over the bare quoted fields of an
 // entity. What it does not know it refuses.
 type printer struct {
-	entity *semantic.Entity
-	rule   policy.RuleRef
-	reads  map[string]bool
+	catalog *semantic.Catalog
+	entity  *semantic.Entity
+	row     ast.Ref // what stands for a row of the entity: input.row, or a related row
+	hops    int     // relationships between input.row and row
+	rule    policy.RuleRef
+	reads   map[string]bool
+	through map[semantic.Name]bool
 	// support holds the rules that partial evaluation made.
 	support []*ast.Module
 }
@@ -105,9 +111,13 @@ const (
 
 // all prints an AND; always when nothing remains to ask.
 func (pr printer) all(body ast.Body, depth int) (string, error) {
+	parts, err := pr.parts(body)
+	if err != nil {
+		return "", err
+	}
 	var conditions []string
-	for _, expr := range body {
-		c, err := pr.expr(expr, depth)
+	for _, part := range parts {
+		c, err := pr.say(part, false, depth)
 		switch {
 		case err != nil:
 			return "", err
@@ -125,11 +135,13 @@ func (pr printer) all(body ast.Body, depth int) (string, error) {
 
 // none prints that an AND does not hold: one of its conditions does not.
 func (pr printer) none(body ast.Body, depth int) (string, error) {
+	parts, err := pr.parts(body)
+	if err != nil {
+		return "", err
+	}
 	var conditions []string
-	for _, expr := range body {
-		negated := *expr
-		negated.Negated = !expr.Negated
-		c, err := pr.expr(&negated, depth)
+	for _, part := range parts {
+		c, err := pr.say(part, true, depth)
 		switch {
 		case err != nil:
 			return "", err
@@ -152,6 +164,9 @@ const maxDepth = 8 // of rules that partial evaluation put into support modules
 func (pr printer) expr(expr *ast.Expr, depth int) (string, error) {
 	if b, ok := constant(expr); ok {
 		return strconv.FormatBool(b), nil
+	}
+	if ref, ok := bareRef(expr); ok && pr.hops > 0 && ref.Equal(pr.row) {
+		return strconv.FormatBool(!expr.Negated), nil // the related row is there
 	}
 	rules, ok := pr.supported(expr)
 	if !ok || depth > maxDepth {
@@ -246,7 +261,7 @@ func (pr printer) condition(expr *ast.Expr) (string, error) {
 	left, right := terms[1], terms[2]
 	switch op {
 	case "eq", "equal", "neq", "lt", "lte", "gt", "gte":
-		if !isRow(left) {
+		if !pr.isRow(left) {
 			left, right, op = right, left, flipped[op]
 		}
 		if op == "equal" {
@@ -261,18 +276,18 @@ func (pr printer) condition(expr *ast.Expr) (string, error) {
 	return "", pr.refuse(expr, "row rules use ==, !=, <, <=, >, >=, in, startswith, endswith, contains, and, or, not; this uses %s", op)
 }
 
-func isRow(t *ast.Term) bool {
+func (pr printer) isRow(t *ast.Term) bool {
 	ref, ok := t.Value.(ast.Ref)
-	return ok && ref.HasPrefix(rowRef.Value.(ast.Ref))
+	return ok && ref.HasPrefix(pr.row)
 }
 
-// field reads input.row.<field>.
+// field reads input.row.<field>, or a field of the related row.
 func (pr printer) field(expr *ast.Expr, t *ast.Term) (*semantic.Field, error) {
 	ref, ok := t.Value.(ast.Ref)
-	if !ok || !isRow(t) || len(ref) != 3 || !isString(ref[2]) {
-		return nil, pr.refuse(expr, "a condition on the row has input.row.<field> on one side")
+	if !ok || !pr.isRow(t) || len(ref) != len(pr.row)+1 || !isString(ref[len(ref)-1]) {
+		return nil, pr.refuse(expr, "a condition on the row has input.row.<field> on one side, or input.row.<relationship>.<field>")
 	}
-	name := string(ref[2].Value.(ast.String))
+	name := string(ref[len(ref)-1].Value.(ast.String))
 	f := pr.entity.Field(semantic.Name(name))
 	if f == nil || string(f.Name) != name {
 		return nil, pr.refuse(expr, "a row rule reads fields that the entity has, as the model spells them; %q is none of %q", name, pr.entity.Name).
@@ -292,7 +307,7 @@ func (pr printer) comparison(expr *ast.Expr, op string, left, right *ast.Term) (
 	if expr.Negated {
 		op = negations[op]
 	}
-	if isRow(right) {
+	if pr.isRow(right) {
 		return pr.twoFields(expr, op, f, right)
 	}
 	column := columnSQL(f)

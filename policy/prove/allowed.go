@@ -3,7 +3,7 @@ package prove
 // What may stand in a bound plan of DuckDB 1.5.6. An upgrade that brings a new
 // word is refused until it has been looked at.
 
-// The keys of the four operators of a scan.
+// The keys of the operators of a scan, and of the conditions of a rule's join.
 var (
 	getKeys = []string{"arguments", "catalog_name", "children", "column_indexes", "extra_info", "function_data",
 		"has_serialize", "name", "names", "ordinality_idx", "original_arguments", "projected_input", "projection_ids",
@@ -12,6 +12,9 @@ var (
 	filterKeys     = []string{"type", "children", "expressions", "projection_map"}
 	projectionKeys = []string{"type", "children", "expressions", "table_index"}
 	limitKeys      = []string{"type", "children", "limit_val", "offset_val"}
+	joinKeys       = []string{"type", "children", "join_type", "mark_index", "left_projection_map", "right_projection_map",
+		"conditions", "mark_types", "duplicate_eliminated_columns", "delim_flipped", "predicate"}
+	conditionKeys = []string{"left", "right", "comparison"}
 )
 
 func set(words ...string) map[string]bool {

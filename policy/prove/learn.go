@@ -217,8 +217,8 @@ func readRule(key, text string, c Checked, access policy.EntityAccess) (*rule, e
 	if err != nil {
 		return nil, err
 	}
-	if !p.alone || len(p.scans) != 1 || p.scans[0].table != key {
-		return nil, because("the rule of %q reads more than its own fields", key)
+	if !p.alone || len(p.scans) != 1 || p.scans[0].table != key || !slices.Equal(p.scans[0].through, keysOf(access.Rows.Through)) {
+		return nil, because("the rule of %q reads other rows than its own and those that it names", key)
 	}
 	r := &rule{where: conjuncts(s.Where), filter: p.scans[0].filter, functions: p.functions,
 		masks: map[string]sqlast.Expr{}, items: map[string]string{}}
@@ -227,6 +227,15 @@ func readRule(key, text string, c Checked, access policy.EntityAccess) (*rule, e
 		r.items[field] = p.scans[0].items[i]
 	}
 	return r, nil
+}
+
+func keysOf(list []semantic.Name) []string {
+	var out []string
+	for _, n := range list {
+		out = append(out, n.Key())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func plainSelect(s *sqlast.SelectNode, key string) bool {

@@ -21,13 +21,16 @@ type (
 )
 
 // scan is one read of a storage relation in a bound plan: LIMIT over PROJECTION
-// over FILTER over GET, of which LIMIT and FILTER may be missing.
+// over FILTER over GET, of which LIMIT and FILTER may be missing. Between FILTER
+// and GET stand the joins of a rule that asks for related rows (related.go).
 type scan struct {
 	table  string   // entity key
 	end    bool     // LIMIT without limit and with offset 0
 	filter []string // canonical conditions; nil when there is no FILTER
-	bare   []bool   // filter[i] uses its columns as they are, without cast or call
-	items  []string // canonical select list
+	// through are the keys of the entities that the conditions read besides table, sorted.
+	through []string
+	bare    []bool   // filter[i] uses its columns as they are, without cast or call
+	items   []string // canonical select list
 	// loose marks a scan without a select list and a filter of its own: a fence
 	// without an end that DuckDB dissolved while it took a correlated query apart.
 	// reads are then the columns it yields; items is empty.
@@ -59,7 +62,7 @@ type planReader struct {
 	out      planReading
 	allowed  func(name string) bool
 	problems []error
-	table    int64 // the table index of the scan being read
+	related  int // joins of rules around the operator, on whose right side it stands
 }
 
 func (r *planReader) fail(format string, args ...any) {
@@ -115,13 +118,20 @@ func (r *planReader) operator(op operator, above []operator) {
 		r.fail("%s has no list of children", kind)
 		return
 	}
-	for _, c := range children {
+	for i, c := range children {
 		child, ok := c.(operator)
 		if !ok {
 			r.fail("%s has a child that is no operator", kind)
 			return
 		}
+		asked := i > 0 && ofRule(op)
+		if asked {
+			r.related++
+		}
 		r.operator(child, append(above, op))
+		if asked {
+			r.related--
+		}
 	}
 }
 
@@ -205,13 +215,20 @@ func (r *planReader) get(op operator, above []operator) {
 		}
 		return
 	}
+	if r.related > 0 {
+		return // read with the scan whose rule asks for it
+	}
 	table, columns, ok := r.storage(op)
 	if !ok {
 		return
 	}
 	s := scan{table: table}
-	r.table = place(op["table_index"])
+	row := rowOf(op, columns)
 	i := len(above) - 1
+	for i >= 0 && ofRule(above[i]) {
+		r.join(&s, above[i], row)
+		i--
+	}
 	next := func(kind string) operator {
 		if i < 0 || above[i]["type"] != kind {
 			return nil
@@ -220,8 +237,9 @@ func (r *planReader) get(op operator, above []operator) {
 		return above[i+1]
 	}
 	if f := next("LOGICAL_FILTER"); f != nil {
-		r.filter(&s, f, columns)
+		r.filter(&s, f, row)
 	}
+	row.used(r, &s)
 	p := next("LOGICAL_PROJECTION")
 	if p == nil && s.filter == nil && i >= 0 && above[i]["type"] == "LOGICAL_CROSS_PRODUCT" {
 		s.loose, s.reads = true, columns
@@ -232,7 +250,7 @@ func (r *planReader) get(op operator, above []operator) {
 		r.fail("a scan of %q stands in no projection", table)
 		return
 	}
-	r.projection(&s, p, columns)
+	r.projection(&s, p, row)
 	if i >= 0 && isEnd(above[i]) {
 		s.end = true
 		i--
@@ -282,26 +300,26 @@ func columnName(names []any, index any) string {
 	return name
 }
 
-func (r *planReader) filter(s *scan, f operator, columns []string) {
+func (r *planReader) filter(s *scan, f operator, row *outputs) {
 	list, _ := f["expressions"].([]any)
 	if !sameKeys(f, filterKeys) || !empty(f["projection_map"]) || len(list) == 0 {
 		r.fail("the filter over %q is not plain", s.table)
 		return
 	}
 	for _, e := range list {
-		s.filter = append(s.filter, r.canonical(e, columns))
-		s.bare = append(s.bare, bareColumns(e, false))
+		s.filter = append(s.filter, r.canonical(e, row))
+		s.bare = append(s.bare, row.bare(e, false))
 	}
 }
 
-func (r *planReader) projection(s *scan, p operator, columns []string) {
+func (r *planReader) projection(s *scan, p operator, row *outputs) {
 	list, _ := p["expressions"].([]any)
 	if !sameKeys(p, projectionKeys) || len(list) == 0 {
 		r.fail("the projection over %q is not plain", s.table)
 		return
 	}
 	for _, e := range list {
-		s.items = append(s.items, r.canonical(e, columns))
+		s.items = append(s.items, r.canonical(e, row))
 	}
 }
 
@@ -316,21 +334,20 @@ func isEnd(op operator) bool {
 
 // canonical writes a bound expression with columns by name and without places
 // and aliases, so that it is equal wherever the same condition stands.
-func (r *planReader) canonical(v any, columns []string) string {
+func (r *planReader) canonical(v any, row *outputs) string {
 	var b strings.Builder
-	r.write(&b, v, columns)
+	r.write(&b, v, row)
 	return b.String()
 }
 
-func (r *planReader) write(b *strings.Builder, v any, columns []string) {
+func (r *planReader) write(b *strings.Builder, v any, row *outputs) {
 	switch v := v.(type) {
 	case map[string]any:
-		if at, column := r.columnOf(v); column {
-			if at < 0 || at >= int64(len(columns)) || columns[at] == "" {
+		if text, column := row.read(v); column {
+			if text == "" {
 				r.fail("a fence reads what is no column of its entity")
-				return
 			}
-			b.WriteString(strconv.Quote(columns[at]))
+			b.WriteString(text)
 			return
 		}
 		_, expression := v["expression_class"]
@@ -340,14 +357,14 @@ func (r *planReader) write(b *strings.Builder, v any, columns []string) {
 				continue
 			}
 			b.WriteString(k + ":")
-			r.write(b, v[k], columns)
+			r.write(b, v[k], row)
 			b.WriteByte(' ')
 		}
 		b.WriteByte('}')
 	case []any:
 		b.WriteByte('[')
 		for _, item := range v {
-			r.write(b, item, columns)
+			r.write(b, item, row)
 			b.WriteByte(' ')
 		}
 		b.WriteByte(']')
@@ -360,48 +377,6 @@ func (r *planReader) write(b *strings.Builder, v any, columns []string) {
 	default:
 		b.WriteString("null")
 	}
-}
-
-// columnOf gives the column of the scan being read that an expression is. Below
-// an unnest of FROM, DuckDB names it by the scan's table index.
-func (r *planReader) columnOf(e map[string]any) (at int64, ok bool) {
-	switch e["expression_class"] {
-	case "BOUND_REF":
-		return place(e["index"]), true
-	case "BOUND_COLUMN_REF":
-		binding, _ := e["binding"].(map[string]any)
-		if table := place(binding["table_index"]); table == noPlace || table != r.table || e["depth"] != number("0") {
-			return noPlace, true
-		}
-		return place(binding["column_index"]), true
-	}
-	return noPlace, false
-}
-
-// bareColumns reports whether no column stands below a cast or a call.
-func bareColumns(v any, below bool) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		switch v["expression_class"] {
-		case "BOUND_REF", "BOUND_COLUMN_REF":
-			return !below
-		case "BOUND_CONSTANT", "BOUND_COMPARISON", "BOUND_OPERATOR", "BOUND_CONJUNCTION", nil:
-		default:
-			below = true
-		}
-		for _, item := range v {
-			if !bareColumns(item, below) {
-				return false
-			}
-		}
-	case []any:
-		for _, item := range v {
-			if !bareColumns(item, below) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func empty(v any) bool {

@@ -91,6 +91,7 @@ type Input struct {
 // Evidence is what the proof found, for Rego's verify package and for explain.
 type Evidence struct {
 	Summary policy.Summary
+	Scans   []string // entity keys, one per scan that stands in a fence; what rules read beside is in Summary only
 	Columns []Column // of the result, with types
 	Plan    string   // the operators of the bound plan, one a line, indented
 }
@@ -169,12 +170,14 @@ func sameNames(want []string, got []Column) error {
 }
 
 func evidence(in Input, final Checked, tree *treeReader, plan *planReading) *Evidence {
+	var scans []string
 	s := policy.Summary{Subject: in.Subject, Functions: keys(tree.functions), Nodes: keys(tree.nodes)}
 	for _, f := range tree.fences {
 		s.Relations = append(s.Relations, f.relation)
 	}
 	for _, sc := range plan.scans {
-		s.Scans = append(s.Scans, sc.table)
+		scans = append(scans, sc.table)
+		s.Scans = append(append(s.Scans, sc.table), sc.through...)
 	}
-	return &Evidence{Summary: s, Columns: final.Columns, Plan: plan.outline.String()}
+	return &Evidence{Summary: s, Scans: scans, Columns: final.Columns, Plan: plan.outline.String()}
 }

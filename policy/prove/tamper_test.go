@@ -15,22 +15,32 @@ import (
 
 	"plumbline/compiler/sqlast"
 	"plumbline/engine/duck/ducktest"
+	"plumbline/policy"
 	"plumbline/policy/prove"
 )
 
-// acceptedTexts gives the corpus of accepted texts, spelled out.
-func acceptedTexts(t testing.TB) []string {
+// accepted is a text that is proved, and its rules.
+type accepted struct {
+	text  string
+	rules policy.Decision
+}
+
+// acceptedTexts gives the corpora of accepted texts, spelled out.
+func acceptedTexts(t testing.TB) []accepted {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/accepted.txt")
-	require.NoError(t, err)
-	var out []string
-	for block := range strings.SplitSeq(string(raw), "\n\n") {
-		_, block, _ = strings.Cut(block, "prove\n")
-		if text, _, ok := strings.Cut(block, "\n----"); ok && !strings.Contains(text, "risk_score") {
-			out = append(out, limited(fenced(text, shopRules())))
+	var out []accepted
+	for file, rules := range map[string]policy.Decision{"accepted": shopRules(), "related_accepted": relatedRules()} {
+		raw, err := os.ReadFile("testdata/" + file + ".txt")
+		require.NoError(t, err)
+		for block := range strings.SplitSeq(string(raw), "\n\n") {
+			_, block, _ = strings.Cut(block, "prove\n")
+			if text, _, ok := strings.Cut(block, "\n----"); ok && !strings.Contains(text, "risk_score") {
+				out = append(out, accepted{limited(fenced(text, rules)), rules})
+			}
 		}
 	}
-	require.Greater(t, len(out), 30)
+	slices.SortFunc(out, func(a, b accepted) int { return strings.Compare(a.text, b.text) })
+	require.Greater(t, len(out), 35)
 	return out
 }
 
@@ -54,11 +64,12 @@ func twins(t testing.TB) (a, b *ducktest.DB) {
 		}
 		if tenant == "acme" {
 			b.Exec(t, order)
+			b.Exec(t, item)
 		}
 		if tenant == "acme" || i%4 == 1 {
 			b.Exec(t, ticket)
 		}
-		if tenant != "globex" {
+		if tenant != "globex" || i == 1 { // a rule of order_items asks for customer 1
 			b.Exec(t, fmt.Sprintf(customer, i, "-other", "hidden", i, i%5, "hidden", tenant, 99))
 		}
 	}
@@ -109,11 +120,18 @@ func failed(ctx context.Context) []string {
 // and that it would see a text without a fence.
 func TestTwinsTellNothing(t *testing.T) {
 	a, b := twins(t)
-	for _, text := range acceptedTexts(t) {
-		require.Equal(t, answer(a, text), answer(b, text), text)
+	items := 0
+	for _, c := range acceptedTexts(t) {
+		got := answer(a, c.text)
+		require.Equal(t, got, answer(b, c.text), c.text)
+		if strings.Contains(c.text, "order_items") {
+			items += len(got)
+		}
 	}
+	require.Positive(t, items, "a rule over related rows lets some through")
 	for _, leak := range []string{
 		`SELECT count(*) FROM "plumbline"."base"."orders"`,
+		`SELECT count(*) FROM "plumbline"."base"."order_items"`,
 		`SELECT "email" FROM "plumbline"."base"."customers" WHERE "tenant" = 'acme'`,
 	} {
 		require.NotEqual(t, answer(a, leak), answer(b, leak), leak)
@@ -155,18 +173,19 @@ func tamper(text string, op, at, with uint16) string {
 // FuzzTamper edits accepted texts. Whatever prove still accepts must answer the
 // same on both twins.
 func FuzzTamper(f *testing.F) {
-	texts := acceptedTexts(f)
+	corpus := acceptedTexts(f)
 	a, b := twins(f)
 	memo := &prove.Memo{}
 	for n := range 400 {
 		f.Add(uint16(n), uint16(n*7), uint16(n*13), uint16(n*31), uint16(n%2*n))
 	}
 	f.Fuzz(func(t *testing.T, text, op, at, with, again uint16) {
-		mutant := tamper(texts[int(text)%len(texts)], op, at, with)
+		from := corpus[int(text)%len(corpus)]
+		mutant := tamper(from.text, op, at, with)
 		if again > 0 && len(sqlast.Tokens(mutant)) > 0 {
 			mutant = tamper(mutant, again, again/5, again/7)
 		}
-		in := input(a, mutant)
+		in := input(a, mutant, from.rules)
 		in.Memo = memo
 		got, _, err := prove.Check(context.Background(), a, in)
 		if err != nil {
@@ -183,10 +202,22 @@ func FuzzTamper(f *testing.F) {
 // TestEveryFenceTokenMatters edits each token of a text in every way. A text that
 // passes has the fence it had, but for plain columns that the subject has.
 func TestEveryFenceTokenMatters(t *testing.T) {
+	t.Run("own rows", func(t *testing.T) {
+		everyTokenMatters(t, `SELECT c.id FROM [[customers: id, name, email]] AS c`, shopRules(), "id",
+			[]string{"id", "phone", "ssn", "region", "tenant", "signed_up"})
+	})
+	t.Run("related rows", func(t *testing.T) {
+		everyTokenMatters(t, `SELECT i.line FROM [[order_items: line]] AS i`, relatedRules(), "line",
+			[]string{"order_id", "line", "product_id", "qty", "price_cents", "tenant"})
+	})
+}
+
+func everyTokenMatters(t *testing.T, query string, rules policy.Decision, column string, has []string) {
 	db := openShop(t)
-	text := limited(fenced(`SELECT c.id FROM [[customers: id, name, email]] AS c`, shopRules()))
-	rest, columns := fenceTree(t, db, text)
-	require.Equal(t, []string{"id"}, columns)
+	text := limited(fenced(query, rules))
+	relations := strings.Count(text, `"base"`)
+	rest, columns := fenceTree(t, db, text, relations)
+	require.Equal(t, []string{column}, columns)
 	memo, passed, refused := &prove.Memo{}, 0, 0
 	for at := range sqlast.Tokens(text) {
 		for op := range 5 {
@@ -195,16 +226,16 @@ func TestEveryFenceTokenMatters(t *testing.T) {
 					break
 				}
 				mutant := tamper(text, uint16(op), uint16(at), uint16(with))
-				in := input(db, mutant)
+				in := input(db, mutant, rules)
 				in.Memo = memo
 				if _, _, err := prove.Check(context.Background(), db, in); err != nil {
 					refused++
 					continue
 				}
 				passed++
-				gotRest, gotColumns := fenceTree(t, db, mutant)
+				gotRest, gotColumns := fenceTree(t, db, mutant, relations)
 				require.Equal(t, rest, gotRest, mutant)
-				require.Subset(t, []string{"id", "phone", "ssn", "region", "tenant", "signed_up"}, gotColumns, mutant)
+				require.Subset(t, has, gotColumns, mutant)
 			}
 		}
 	}
@@ -212,9 +243,9 @@ func TestEveryFenceTokenMatters(t *testing.T) {
 	require.Greater(t, passed, 10)
 }
 
-// fenceTree gives DuckDB's tree of the only fence of a text without places, and
-// apart from it the plain columns of its select list.
-func fenceTree(t testing.TB, db *ducktest.DB, text string) (rest string, columns []string) {
+// fenceTree gives DuckDB's tree of the only fence of a text without places, with
+// the sub-queries of its rule, and apart from it the plain columns of its select list.
+func fenceTree(t testing.TB, db *ducktest.DB, text string, relations int) (rest string, columns []string) {
 	t.Helper()
 	raw, err := db.Serialize(context.Background(), text)
 	require.NoError(t, err)
@@ -239,7 +270,7 @@ func fenceTree(t testing.TB, db *ducktest.DB, text string) (rest string, columns
 		}
 	}
 	visit(doc)
-	require.Len(t, found, 1, text)
+	require.Len(t, found, relations, text)
 	found[0]["select_list"] = slices.DeleteFunc(found[0]["select_list"].([]any), func(item any) bool {
 		names, ok := item.(map[string]any)["column_names"].([]any)
 		if ok && len(names) == 1 {
@@ -260,7 +291,7 @@ func BenchmarkCheck(b *testing.B) {
 		FROM [[orders: customer_id, order_date, total_cents, status | "status" = 'paid']] AS o JOIN [[customers: id, region]] AS c ON c.id = o.customer_id
 		WHERE o.status = 'paid' AND EXISTS (SELECT 1 FROM [[support_tickets: customer_id, priority]] AS t WHERE t.customer_id = c.id AND t.priority = 'high')
 		GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 20`, shopRules())
-	in := input(db, text)
+	in := input(db, text, shopRules())
 	for name, memo := range map[string]*prove.Memo{"new": nil, "known": {}} {
 		b.Run(name, func(b *testing.B) {
 			in.Memo = memo
