@@ -45,7 +45,7 @@ func OpenGovernance(ctx context.Context, root string, opts Options) (*Governance
 	}
 	key := make([]byte, 32) // that a hash mask is there is told, and no hash
 	_, _ = rand.Read(key)   // crypto/rand.Read never fails
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: key})
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: key, Catalog: catalog})
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,9 @@ type printer struct {
 	entity  *semantic.Entity
 	row     ast.Ref // what stands for a row of the entity: input.row, or a related row
 	hops    int     // relationships between input.row and row
+	// wide says that the condition stands in a negated sub-query: where SQL cannot
+	// say what Rego does, it holds for more rows, and elsewhere for fewer.
+	wide    bool
 	rule    policy.RuleRef
 	reads   map[string]bool
 	through map[semantic.Name]bool
@@ -330,7 +333,7 @@ func (pr printer) comparison(expr *ast.Expr, op string, left, right *ast.Term) (
 	case "neq":
 		return column + " IS DISTINCT FROM " + value, nil
 	}
-	return pr.order(expr, op, f, column+" IS NOT NULL", value)
+	return pr.order(expr, op, f, value, column)
 }
 
 func (pr printer) twoFields(expr *ast.Expr, op string, f *semantic.Field, right *ast.Term) (string, error) {
@@ -347,15 +350,20 @@ func (pr printer) twoFields(expr *ast.Expr, op string, f *semantic.Field, right 
 	case "neq":
 		return columnSQL(f) + " IS DISTINCT FROM " + columnSQL(g), nil
 	}
-	return pr.order(expr, op, f, columnSQL(f)+" IS NOT NULL AND "+columnSQL(g)+" IS NOT NULL", columnSQL(g))
+	return pr.order(expr, op, f, columnSQL(g), columnSQL(f), columnSQL(g))
 }
 
-func (pr printer) order(expr *ast.Expr, op string, f *semantic.Field, guard, value string) (string, error) {
+// order prints a comparison for which some columns may not be null.
+func (pr printer) order(expr *ast.Expr, op string, f *semantic.Field, value string, columns ...string) (string, error) {
 	if f.Type.Kind() == semantic.KindBoolean {
 		return "", pr.refuse(expr, "booleans have no order")
 	}
 	sign := map[string]string{"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}[op]
-	return guard + " AND " + columnSQL(f) + " " + sign + " " + value, nil
+	comparison := columnSQL(f) + " " + sign + " " + value
+	if pr.wide {
+		return "(" + strings.Join(columns, " IS NULL OR ") + " IS NULL OR " + comparison + ")", nil
+	}
+	return strings.Join(columns, " IS NOT NULL AND ") + " IS NOT NULL AND " + comparison, nil
 }
 
 // member prints field in [values]; object values count as Rego counts them.

@@ -94,7 +94,8 @@ func (pr printer) ownNames(parts []part) error {
 }
 
 // inline puts references in place of the names that partial evaluation gave to
-// related rows: m = input.row.memberships[i] and not m.revoked = true.
+// related rows and to fields: m = input.row.memberships[i] and not m.revoked = true.
+// What is left of such an equality is that the row is there; a row has its fields.
 func (pr printer) inline(body ast.Body) (ast.Body, error) {
 	out := body.Copy()
 	for i, expr := range out {
@@ -102,18 +103,26 @@ func (pr printer) inline(body ast.Body) (ast.Body, error) {
 		if !ok || !ref.HasPrefix(pr.row) {
 			continue
 		}
-		h, err := pr.lastHop(expr, ref)
+		on, err := pr.reach(expr, ref)
 		if err != nil {
 			return nil, err
 		}
-		if h == nil || !h.ref.Equal(ref) {
-			continue // a field: what uses the name is refused
+		there := ast.NewExpr(ast.BooleanTerm(true))
+		if on.hops > pr.hops {
+			there = ast.NewExpr(ast.NewTerm(on.row))
 		}
-		there := ast.NewExpr(ast.NewTerm(ref))
+		if !ref.Equal(on.row) {
+			if _, err := on.field(expr, ast.NewTerm(ref)); err != nil {
+				return nil, err
+			}
+		}
 		there.Location = expr.Location
 		out[i] = there
 		for _, other := range out {
 			replaceName(other, name, ref)
+		}
+		if ast.NewBody(out...).Vars(ast.VarVisitorParams{}).Contains(name) {
+			return nil, pr.refuse(expr, "a name in a row rule stands for a related row or a field on one side of a condition")
 		}
 	}
 	return out, nil
@@ -240,15 +249,15 @@ func isVar(t *ast.Term) bool {
 	return ok
 }
 
-// lastHop follows a reference as far as it goes through relationships.
-func (pr printer) lastHop(expr *ast.Expr, ref ast.Ref) (*hop, error) {
-	var last *hop
+// reach is the printer of conditions on the row that a reference leads to, as far
+// as it goes through relationships.
+func (pr printer) reach(expr *ast.Expr, ref ast.Ref) (printer, error) {
 	for {
 		h, err := pr.hop(expr, ref)
 		if err != nil || h == nil {
-			return last, err
+			return pr, err
 		}
-		last, pr = h, pr.at(h)
+		pr = pr.at(h)
 	}
 }
 
@@ -320,21 +329,28 @@ func whole(t semantic.Type) bool {
 
 // say prints a part; negated, that it does not hold. A condition on the one
 // related row needs that row, negated or not: partial evaluation forgets that
-// x := input.row.customer must be there before a "not".
+// x := input.row.customer must be there before a "not". Inside of a negated
+// sub-query it is the other way round, so that nothing is let through by mistake.
 func (pr printer) say(p part, negated bool, depth int) (string, error) {
 	if p.hop == nil {
 		expr := *p.exprs[0]
 		expr.Negated = expr.Negated != negated
 		return pr.expr(&expr, depth)
 	}
-	outer, print, exprs := negated, printer.all, p.exprs
+	inner, print, exprs, outer := pr.at(p.hop), printer.all, p.exprs, false
+	asks := slices.ContainsFunc(exprs, func(e *ast.Expr) bool { return !e.Negated })
 	switch {
 	case p.missing:
-		outer, exprs = !negated, nil
-	case negated && !p.hop.many() && !p.there():
-		outer, print = false, printer.none
+		exprs, outer = nil, !negated
+	case negated && (p.hop.many() || p.there() || pr.wide && asks):
+		outer = true
+	case negated:
+		print = printer.none
+	case pr.wide && !asks:
+		print, outer = printer.none, true
 	}
-	condition, err := print(pr.at(p.hop), exprs, depth)
+	inner.wide = pr.wide != outer
+	condition, err := print(inner, exprs, depth)
 	if err != nil {
 		return "", err
 	}
