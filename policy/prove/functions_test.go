@@ -46,7 +46,7 @@ func TestReviewedMacrosBind(t *testing.T) {
 			if !got[0].OK {
 				continue
 			}
-			in := input(db, text, shopRules())
+			in := input(db, text)
 			in.Functions = allowed
 			if _, _, err := prove.Check(context.Background(), db, in); err != nil {
 				t.Errorf("%s: %v", text, errors.Unwrap(err))

@@ -119,7 +119,9 @@ func limited(text string) string {
 	return text + "\nLIMIT 1000"
 }
 
-func input(db *ducktest.DB, text string, rules policy.Decision) prove.Input {
+func input(db *ducktest.DB, text string) prove.Input { return under(db, text, shopRules()) }
+
+func under(db *ducktest.DB, text string, rules policy.Decision) prove.Input {
 	in := prove.Input{Text: text, Catalog: semantictest.Shop(), Decision: rules, Functions: functions(), Aggregates: reviewed(resolve.Aggregate), RowCap: 1000}
 	if got, err := db.Check(context.Background(), []string{text}); err == nil && got[0].OK {
 		for _, c := range got[0].Columns {
@@ -177,7 +179,7 @@ func TestCorpus(t *testing.T) {
 				text, instead = limited(text), limited(instead)
 			}
 			require.Equal(t, isPlan, td.Cmd == "plan")
-			in, planner := input(db, text, rules), prove.Planner(db)
+			in, planner := under(db, text, rules), prove.Planner(db)
 			if isPlan {
 				planner = swapped{db, text, instead}
 			}
@@ -261,7 +263,7 @@ func TestThroughIsExact(t *testing.T) {
 			orders := rules.Entities["orders"]
 			orders.Rows = policy.Predicate{Truth: policy.When, SQL: c.sql, Through: c.through}
 			rules.Entities["orders"] = orders
-			in := input(db, limited(fenced(`SELECT o.id FROM [[orders: id]] AS o`, rules)), rules)
+			in := under(db, limited(fenced(`SELECT o.id FROM [[orders: id]] AS o`, rules)), rules)
 			_, evidence, err := prove.Check(context.Background(), db, in)
 			if !c.ok {
 				require.Equal(t, diag.BugProve, diag.CodeOf(err), "%v", err)

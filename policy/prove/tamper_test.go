@@ -185,7 +185,7 @@ func FuzzTamper(f *testing.F) {
 		if again > 0 && len(sqlast.Tokens(mutant)) > 0 {
 			mutant = tamper(mutant, again, again/5, again/7)
 		}
-		in := input(a, mutant, from.rules)
+		in := under(a, mutant, from.rules)
 		in.Memo = memo
 		got, _, err := prove.Check(context.Background(), a, in)
 		if err != nil {
@@ -226,7 +226,7 @@ func everyTokenMatters(t *testing.T, query string, rules policy.Decision, column
 					break
 				}
 				mutant := tamper(text, uint16(op), uint16(at), uint16(with))
-				in := input(db, mutant, rules)
+				in := under(db, mutant, rules)
 				in.Memo = memo
 				if _, _, err := prove.Check(context.Background(), db, in); err != nil {
 					refused++
@@ -291,7 +291,7 @@ func BenchmarkCheck(b *testing.B) {
 		FROM [[orders: customer_id, order_date, total_cents, status | "status" = 'paid']] AS o JOIN [[customers: id, region]] AS c ON c.id = o.customer_id
 		WHERE o.status = 'paid' AND EXISTS (SELECT 1 FROM [[support_tickets: customer_id, priority]] AS t WHERE t.customer_id = c.id AND t.priority = 'high')
 		GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 20`, shopRules())
-	in := input(db, text, shopRules())
+	in := input(db, text)
 	for name, memo := range map[string]*prove.Memo{"new": nil, "known": {}} {
 		b.Run(name, func(b *testing.B) {
 			in.Memo = memo
