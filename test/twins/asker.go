@@ -80,8 +80,15 @@ func (s server) SQL(ctx context.Context, subject, text string) (Answer, error) {
 	}
 	ans, err := s.engine.Answer(ctx, engine.Request{Tool: "query_sql", Subject: who, SQL: text, Asked: asked})
 	if err != nil {
-		return Answer{Code: string(diag.CodeOf(err)), Error: err.Error()}, nil
+		return refusal(err), nil
 	}
+	return answerOf(ans)
+}
+
+func refusal(err error) Answer { return Answer{Code: string(diag.CodeOf(err)), Error: err.Error()} }
+
+// answerOf writes the table of an answer as JSON cells.
+func answerOf(ans *engine.Answer) (Answer, error) {
 	out := Answer{Cut: ans.Table.Truncated}
 	for _, c := range ans.Table.Columns {
 		out.Columns = append(out.Columns, c.Name)

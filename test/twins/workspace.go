@@ -83,6 +83,10 @@ func copyFile(from, to string, edit func(string) string) error {
 // types are the models' types of the columns that are not text.
 var types = map[string]string{
 	"id": "BIGINT", "customer_id": "BIGINT", "total_cents": "BIGINT", "order_date": "DATE", "created_at": "TIMESTAMP",
+	// of the random worlds
+	"buyer": "BIGINT", "amount": "BIGINT", "price": "DECIMAL(12,2)", "ratio": "DOUBLE", "n": "INTEGER", "paid": "BOOLEAN", "day": "DATE",
+	"at": "TIMESTAMP", "risk": "INTEGER", "born": "DATE", "joined": "TIMESTAMP", "salary": "BIGINT", "opened": "TIMESTAMP", "dropped": "DATE",
+	"order_id": "BIGINT", "qty": "INTEGER",
 }
 
 // columnsOf spells the columns of a CSV file for read_csv.

@@ -1,0 +1,3 @@
+package plumbline.question
+
+allow.tester if "tester" in input.subject.roles
