@@ -76,4 +76,7 @@ fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZ
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
 		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) || exit 1; done
 
-.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard fuzz
+mutants: ## remove each check between a question and its answer; a test must notice
+	go run ./test/mutation
+
+.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard fuzz mutants
