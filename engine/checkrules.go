@@ -214,6 +214,9 @@ func drifted(e *semantic.Entity, n []int64) diag.List {
 	var out diag.List
 	for i, f := range e.Fields {
 		values, found := n[1+2*i], n[2+2*i]
+		if f.Mask != nil { // what was counted are masks
+			continue
+		}
 		switch missing := int64(len(f.Samples)) - found; {
 		case values == 0:
 			out = append(out, diag.New(diag.ModelData, "field %q of %q has no value in any row", f.Name, e.Name).

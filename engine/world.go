@@ -174,14 +174,20 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 	if key == "" {
 		key = string(e.drawn[:])
 	}
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key), Catalog: catalog})
+	var w *world // which the rules' masks are read by, once there is one
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key), Catalog: catalog, Expression: func(ctx context.Context, f *semantic.Field, expr string) ([]resolve.Span, error) {
+		return resolve.CheckMask(ctx, w.pool, typer{w.pool}, f, expr)
+	}})
 	if err != nil {
 		return nil, err
 	}
-	if err := rules.CheckSamples(ctx, sampleSubjects(ws), catalog); err != nil {
+	if w, err = e.furnish(ctx, ws, catalog, rules); err != nil {
 		return nil, err
 	}
-	return e.furnish(ctx, ws, catalog, rules)
+	if err := rules.CheckSamples(ctx, sampleSubjects(ws), catalog); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
 }
 
 // furnish opens workers over the sources of a workspace and checks the models' SQL.
@@ -197,6 +203,9 @@ func (e *Engine) furnish(ctx context.Context, ws *semantic.Workspace, catalog *s
 	expressions, err := resolve.CheckModel(ctx, pool, catalog)
 	if err == nil {
 		err = resolve.CheckTypes(ctx, typer{pool}, catalog)
+	}
+	if err == nil {
+		err = resolve.CheckMasks(ctx, pool, typer{pool}, catalog)
 	}
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())

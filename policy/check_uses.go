@@ -18,8 +18,9 @@ import (
 //	private  nowhere
 //
 // A masked column that is not filterable stands in select lists only, and no
-// masked column is joined to another column: masks of two columns are equal
-// where the values are not, and differ where they are equal. Uses that
+// masked column is joined to another column, but for tokens of one space: other
+// masks of two columns are equal where the values are not, and differ where they
+// are equal. Uses that
 // the model wrote are not judged by class, but what is hidden is closed to them
 // too. All offences are reported at once: resolve.use where the model's own class
 // forbids the use, policy.column where the subject's policy does.
@@ -27,8 +28,7 @@ func CheckUses(b *resolve.Bound, access map[string]EntityAccess) error {
 	var list diag.List
 	joins, known := joinPredicates(b), columnsOf(b, access)
 	for _, u := range b.Uses {
-		c := known[b.Refs[u.Ref].Entity].column(u.Column)
-		if err := checkUse(b, u, c, joins); err != nil {
+		if err := checkUse(b, u, known, joins); err != nil {
 			list = append(list, err.At(diag.PosAt("", b.Statement.Text, int(u.At))))
 		}
 	}
@@ -43,7 +43,24 @@ func selfMatch(b *resolve.Bound, u resolve.Use) bool {
 	return u.Other != nil && u.Other.Entity.Key() == b.Refs[u.Ref].Entity.Name.Key() && u.Other.Column.Key() == u.Column.Key()
 }
 
-func checkUse(b *resolve.Bound, u resolve.Use, c column, joins map[joinColumn]int) *diag.Error {
+// tokens reports that ON compares two columns in which equal values have equal tokens.
+func tokens(b *resolve.Bound, u resolve.Use, known map[*semantic.Entity]columns) bool {
+	if u.Clause != resolve.InJoin || !u.Bare || u.Other == nil || u.OtherRef < 0 || u.OtherRef >= len(b.Refs) {
+		return false
+	}
+	space := func(e *semantic.Entity, n semantic.Name) string {
+		m := known[e].access.Columns[n.Key()].Mask
+		if e.Field(n) == nil || m == nil {
+			return ""
+		}
+		return m.Space
+	}
+	one := space(b.Refs[u.Ref].Entity, u.Column)
+	return one != "" && one == space(b.Refs[u.OtherRef].Entity, u.Other.Column)
+}
+
+func checkUse(b *resolve.Bound, u resolve.Use, known map[*semantic.Entity]columns, joins map[joinColumn]int) *diag.Error {
+	c := known[b.Refs[u.Ref].Entity].column(u.Column)
 	if !c.known {
 		return diag.New(diag.BugInternal, "a column that the subject may not see reached the check of its uses")
 	}
@@ -59,8 +76,8 @@ func checkUse(b *resolve.Bound, u resolve.Use, c column, joins map[joinColumn]in
 		return diag.New(diag.PolicyColumn, "a masked column may only be selected; %q is masked and stands in %s", c.name, place(u)).
 			WithHint("select %q without filtering, joining, grouping or ordering by it", c.name)
 	}
-	if len(c.masks) > 0 && matched(u) && !selfMatch(b, u) {
-		return diag.New(diag.PolicyColumn, "masked values match nothing but themselves; %q is masked and stands in %s", c.name, place(u)).
+	if len(c.masks) > 0 && matched(u) && !selfMatch(b, u) && !tokens(b, u, known) {
+		return diag.New(diag.PolicyColumn, "masked values match nothing but themselves, and tokens those of their purpose, scope and join domain; %q is masked and stands in %s", c.name, place(u)).
 			WithHint("join by a column that is shown to you as it is")
 	}
 	why := forbidden(b, u, c.class, joins)

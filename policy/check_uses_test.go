@@ -206,3 +206,29 @@ func TestHiddenIsABug(t *testing.T) {
 	invisible["customers"] = a
 	require.Error(t, CheckUses(statement(c, use("name", resolve.InOutput)), invisible))
 }
+
+// TestTokensAreJoined: tokens of one space may be compared in ON, bare, and in no other way.
+func TestTokensAreJoined(t *testing.T) {
+	c := people()
+	access := asModelled(c)
+	token := func(space string) ColumnAccess {
+		return ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "token", Filterable: true, Space: space}}
+	}
+	access["customers"].Columns["name"], access["employees"].Columns["name"] = token("one"), token("one")
+	access["customers"].Columns["region"] = token("other")
+	access["customers"].Columns["plan"] = ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "hash", Filterable: true}}
+	for _, join := range []string{"INNER", "LEFT", "SEMI"} {
+		require.NoError(t, CheckUses(statement(c, equality(join, 0, "name", 2, "name")...), access))
+	}
+	for name, uses := range map[string][]resolve.Use{
+		"another space": equality("INNER", 0, "region", 2, "name"),
+		"a hash":        equality("INNER", 0, "plan", 2, "name"),
+		"a value":       equality("INNER", 0, "email", 2, "name"),
+		"using":         {use("name", resolve.InUsing)},
+	} {
+		require.Equal(t, diag.PolicyColumn, diag.CodeOf(CheckUses(statement(c, uses...), access)), name)
+	}
+	inside := equality("INNER", 0, "name", 2, "name")
+	inside[0].Bare = false
+	require.Error(t, CheckUses(statement(c, inside...), access))
+}

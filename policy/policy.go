@@ -77,7 +77,10 @@ type Mask struct {
 	Kind       string // null, hash, redact, first, last, year, range, expression, token
 	SQL        string
 	Filterable bool // may still be filtered and grouped
-	Rule       RuleRef
+	// Space names, for a token, the columns in which equal values have equal tokens;
+	// "" for other masks, whose values match nothing but those of their own column.
+	Space string
+	Rule  RuleRef
 }
 
 // ColumnAccess is one field as a subject may use it.

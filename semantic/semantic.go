@@ -246,6 +246,7 @@ type Field struct {
 	Visibility  Visibility
 	JoinDomain  string // join columns compare only within one domain; "" is a domain of its own per field
 	Zone        string // timestamp fields: IANA zone of the stored local time, or "" for UTC
+	Mask        *Mask  // holds for every subject; nil for most
 	Tags        []string
 	Synonyms    []string
 	Samples     []string

@@ -1,6 +1,7 @@
 package opa
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"plumbline/compiler/resolve"
 	"plumbline/policy"
 	"plumbline/semantic"
+	"plumbline/semantic/diag"
 )
 
 // maxCached bounds the cache; when it is full it starts again, which costs one
@@ -45,6 +48,46 @@ func (c *accessCache) put(k cacheKey, a policy.EntityAccess) {
 		c.known = map[cacheKey]policy.EntityAccess{}
 	}
 	c.known[k] = a
+}
+
+// expressionCache keeps what is known of the expressions of masks. The zero value
+// is empty and ready.
+type expressionCache struct {
+	mu    sync.Mutex
+	known map[expressionKey]expressionFound
+}
+
+type expressionKey struct {
+	column semantic.Name
+	typ    semantic.Type
+	expr   string
+}
+
+type expressionFound struct {
+	spans []resolve.Span
+	err   error
+}
+
+// check asks once for each expression. A check that was cut short is not kept.
+func (c *expressionCache) check(ctx context.Context, ask ExpressionCheck, f *semantic.Field, expr string) ([]resolve.Span, error) {
+	key := expressionKey{f.Name, f.Type, expr}
+	c.mu.Lock()
+	found, ok := c.known[key]
+	c.mu.Unlock()
+	if ok {
+		return found.spans, found.err
+	}
+	found.spans, found.err = ask(ctx, f, expr)
+	if found.err != nil && diag.CodeOf(found.err) != diag.ModelSQL {
+		return nil, found.err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxCached {
+		c.known = map[expressionKey]expressionFound{}
+	}
+	c.known[key] = found
+	return found.spans, found.err
 }
 
 func (p *Policy) cacheKey(s policy.Subject, now time.Time, e *semantic.Entity) (cacheKey, error) {

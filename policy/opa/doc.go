@@ -16,7 +16,7 @@
 //	package             document                        value
 //	plumbline.access    visible.ID                      true: the entity exists for the subject
 //	                    columns.ID[field]               class: output, filter, join, private
-//	                    masks.ID[field]                 {"kind": ..., "n": ..., "filterable": ...}
+//	                    masks.ID[field]                 {"kind": ..., "filterable": ..., and what the kind needs}
 //	                    all_rows.ID                     true: every row, spelled out
 //	                    rows.ID                         true for a row, over input.row.<field>
 //	plumbline.question  allow.ID                        true: the question is allowed
@@ -30,8 +30,8 @@
 //
 // Several ids are alternatives: an entity's rows are those of any rows rule, a
 // column's class is the widest that a columns rule grants, never wider than the
-// model's. A masks rule always wins; two different masks on one column close the
-// entity. Any deny rule beats every allow rule.
+// model's. A masks rule always wins, and stands on the model's mask where the model
+// has one; two different masks on one column close the entity. Any deny rule beats every allow rule.
 //
 // # Rows
 //

@@ -90,7 +90,7 @@ func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Ti
 	}
 	access.Visible = true
 	var applied []policy.RuleRef
-	if access.Columns, applied, err = p.columns(e, answer); err != nil {
+	if access.Columns, applied, err = p.columns(ctx, e, answer); err != nil {
 		return policy.EntityAccess{}, err
 	}
 	access.Rules = append(access.Rules, applied...)
@@ -138,7 +138,7 @@ func describe(e *semantic.Entity) entityInput {
 
 // columns gives each listed field its class and mask, and the rules that did so.
 // The widest class that a rule grants holds, never wider than the model's.
-func (p *Policy) columns(e *semantic.Entity, answer accessAnswer) (map[string]policy.ColumnAccess, []policy.RuleRef, error) {
+func (p *Policy) columns(ctx context.Context, e *semantic.Entity, answer accessAnswer) (map[string]policy.ColumnAccess, []policy.RuleRef, error) {
 	out := map[string]policy.ColumnAccess{}
 	var applied []policy.RuleRef
 	for _, id := range sortedKeys(answer.Columns) {
@@ -164,14 +164,47 @@ func (p *Policy) columns(e *semantic.Entity, answer accessAnswer) (map[string]po
 			applied = append(applied, rule)
 		}
 	}
-	masked, err := p.masks(e, answer, out)
+	if err := p.modelMasks(ctx, e, out); err != nil {
+		return nil, nil, err
+	}
+	masked, err := p.masks(ctx, e, answer, out)
 	return out, append(applied, masked...), err
 }
 
-// masks puts the masks over the listed columns. A mask on a column that is not
-// listed changes nothing: it stays hidden.
-func (p *Policy) masks(e *semantic.Entity, answer accessAnswer, columns map[string]policy.ColumnAccess) ([]policy.RuleRef, error) {
+// modelMasks puts the model's masks over the listed columns, for every subject.
+func (p *Policy) modelMasks(ctx context.Context, e *semantic.Entity, columns map[string]policy.ColumnAccess) error {
+	for _, f := range e.Fields {
+		column, ok := columns[f.Name.Key()]
+		if !ok || f.Mask == nil {
+			continue
+		}
+		var err error
+		if column.Mask, err = p.modelMask(ctx, e, f); err != nil {
+			return err
+		}
+		columns[f.Name.Key()] = column
+	}
+	return nil
+}
+
+// modelMask prints the mask that the model puts on a field.
+func (p *Policy) modelMask(ctx context.Context, e *semantic.Entity, f *semantic.Field) (*policy.Mask, error) {
+	rule := policy.RuleRef{ID: modelRule, File: f.Mask.Pos.File, Line: f.Mask.Pos.Line}
+	return p.maskOf(ctx, *f.Mask, e, f, rule, nil)
+}
+
+// modelRule names the model where it, and no rule of the policy, masks a field.
+const modelRule = "model"
+
+// masks puts the policy's masks over the listed columns, each on the model's mask
+// where there is one. A mask on a column that is not listed changes nothing: it
+// stays hidden.
+func (p *Policy) masks(ctx context.Context, e *semantic.Entity, answer accessAnswer, columns map[string]policy.ColumnAccess) ([]policy.RuleRef, error) {
 	var applied []policy.RuleRef
+	model := make(map[string]*policy.Mask, len(columns))
+	for key, column := range columns {
+		model[key] = column.Mask
+	}
 	for _, id := range sortedKeys(answer.Masks) {
 		rule := p.rules.ref(accessPackage, "masks", id)
 		if rule.File == "" {
@@ -186,11 +219,12 @@ func (p *Policy) masks(e *semantic.Entity, answer accessAnswer, columns map[stri
 			if !ok {
 				continue
 			}
-			m, err := p.maskOf(answer.Masks[id][name], e, f, rule)
+			under := model[f.Name.Key()]
+			m, err := p.maskOf(ctx, answer.Masks[id][name].mask(), e, f, rule, under)
 			if err != nil {
 				return nil, err
 			}
-			if old := column.Mask; old != nil && (old.SQL != m.SQL || old.Filterable != m.Filterable) {
+			if old := column.Mask; old != under && (old.SQL != m.SQL || old.Filterable != m.Filterable) {
 				return nil, diag.New(diag.PolicyUnsay, "a column has one mask; masks.%s and masks.%s mask the same column in two ways", old.Rule.ID, id).At(rulePos(rule))
 			}
 			column.Mask = m

@@ -28,12 +28,14 @@ import (
 
 // Options are what a bundle needs from the server.
 type Options struct {
-	// MaskKey keys the hash masks of this deployment; at least 16 bytes. Without
-	// it a hash mask closes its entity. It is never printed; what stands in SQL is
-	// derived from it per column.
+	// MaskKey keys the hashes and tokens of this deployment; at least 16 bytes. Without
+	// it such a mask closes its entity. It is never printed; what stands in SQL is
+	// derived from it per column or per purpose.
 	MaskKey []byte
 	// Catalog holds the relationships that row rules may go through; nil holds none.
 	Catalog *semantic.Catalog
+	// Expression reads the expressions of masks; without it such a mask closes its entity.
+	Expression ExpressionCheck
 	// Timeout bounds one evaluation; zero means two seconds. An evaluation takes
 	// well under a millisecond: the bound is for runaway rules, and wide enough
 	// that a busy machine does not deny.
@@ -56,7 +58,8 @@ type Policy struct {
 	question rego.PreparedEvalQuery
 	verify   rego.PreparedEvalQuery
 
-	cache accessCache
+	cache       accessCache
+	expressions expressionCache
 }
 
 // Revision is a hash of the bundle's policies and data.

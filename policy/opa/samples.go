@@ -26,6 +26,10 @@ func (p *Policy) CheckSamples(ctx context.Context, subjects []policy.Subject, c 
 			WithHint("list one subject per role in subjects.json beside the policies")
 	}
 	t := &sampling{policy: p, catalog: c, said: map[string]bool{}}
+	t.modelMasks(ctx)
+	if len(t.list) > 0 { // every subject would meet them again
+		return t.list.Err()
+	}
 	for _, s := range subjects {
 		t.subject(ctx, s)
 	}
@@ -41,6 +45,22 @@ type sampling struct {
 	catalog *semantic.Catalog
 	said    map[string]bool // rows rules that were said in SQL, by id
 	list    diag.List
+}
+
+// modelMasks reports the masks of the model that do not fit their fields.
+func (t *sampling) modelMasks(ctx context.Context) {
+	for _, e := range t.catalog.Entities {
+		for _, f := range e.Fields {
+			if f.Mask == nil {
+				continue
+			}
+			if _, err := t.policy.modelMask(ctx, e, f); err != nil {
+				found := *diag.All(err)[0]
+				found.Code = diag.ModelInvalid
+				t.list = append(t.list, &found)
+			}
+		}
+	}
 }
 
 func (t *sampling) subject(ctx context.Context, s policy.Subject) {

@@ -93,6 +93,9 @@ func TestBetween(t *testing.T) {
 			c.Entity("orders").Field("status").Visibility = semantic.Private
 			c.Entity("orders").Field("status").Tags = []string{"pii"}
 		}, "same field orders.status; access visibility; access tags\n"},
+		{"a mask", func(c *semantic.Catalog) {
+			c.Entity("orders").Field("status").Mask = &semantic.Mask{Kind: "first", N: 2}
+		}, "same field orders.status; access mask; access mask.kind; access mask.n; access mask.filterable\n"},
 		{"a measure", func(c *semantic.Catalog) { c.Entity("orders").Measure("paid_revenue").Filter = "status = 'open'" },
 			"changed measure orders.paid_revenue; filter: status = 'paid' -> status = 'open'\n" +
 				"paid_revenue paid_share net: changed because [measure orders.paid_revenue]\n"},

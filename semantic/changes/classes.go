@@ -79,8 +79,11 @@ var parts = map[reflect.Type]map[string]part{
 	},
 	typeOf[semantic.SourceRef](): {"Source": plain, "Table": plain, "Path": plain, "Format": plain, "Hive": plain},
 	typeOf[semantic.Field](): {
-		"Name": none, "Column": plain, "Type": plain, "Description": words, "Visibility": who, "JoinDomain": who, "Zone": plain,
+		"Name": none, "Column": plain, "Type": plain, "Description": words, "Visibility": who, "JoinDomain": who, "Zone": plain, "Mask": {access, within},
 		"Tags": who, "Synonyms": words, "Samples": words, "Pos": none,
+	},
+	typeOf[semantic.Mask](): {
+		"Kind": who, "N": who, "Width": who, "Expr": who, "Purpose": who, "Scope": who, "Filterable": who, "Pos": none, "ExprPos": none,
 	},
 	typeOf[semantic.Dimension](): {
 		"Name": none, "Description": words, "Kind": plain, "Type": plain, "Field": leads(toField), "Expr": leads(toSQL), "Of": nested, "Bins": nested,

@@ -43,6 +43,7 @@ func (b *builder) build(raw *rawModel) {
 	for _, check := range b.later {
 		check()
 	}
+	b.maskedKeys()
 	b.cycles()
 	for _, label := range top.child("calendars").scope(slices.Collect(maps.Keys(raw.Calendars)), "calendar") {
 		b.calendars = append(b.calendars, b.calendar(top.child("calendars", label), label, raw.Calendars[label]))

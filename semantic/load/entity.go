@@ -116,6 +116,9 @@ func (b *builder) field(n node, label string, raw rawField) *semantic.Field {
 	if f.Column == "" {
 		f.Column = label // CUE gives labels in NFC; a source that spells otherwise needs column
 	}
+	if raw.Mask != nil {
+		f.Mask = n.child("mask").mask(*raw.Mask)
+	}
 	n.zone(raw.Zone)
 	if raw.Zone != "" && f.Type != "" && f.Type != "timestamp" {
 		n.child("zone").invalid("only a timestamp has a zone; field %q is %s", label, f.Type)

@@ -106,12 +106,8 @@ func (b *builder) metric(n node, label string, r rawMetric) *semantic.Metric {
 
 // period reads a count of units; zero for what CUE refused.
 func period(text string) semantic.Period {
-	count, unit, _ := strings.Cut(text, " ")
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		return semantic.Period{}
-	}
-	return semantic.Period{N: n, Unit: strings.TrimSuffix(unit, "s")}
+	p, _ := semantic.ParsePeriod(text)
+	return p
 }
 
 func (n node) cumulative(raw *rawCumulative) *semantic.Cumulative {

@@ -51,9 +51,20 @@ type rawField struct {
 	Visibility  string   `json:"visibility"`
 	JoinDomain  string   `json:"join_domain"`
 	Zone        string   `json:"zone"`
+	Mask        *rawMask `json:"mask"`
 	Tags        []string `json:"tags"`
 	Synonyms    []string `json:"synonyms"`
 	Samples     []string `json:"samples"`
+}
+
+type rawMask struct {
+	Kind       string          `json:"kind"`
+	N          int             `json:"n"`
+	Width      json.RawMessage `json:"width"` // a number or a text
+	Expr       string          `json:"expr"`
+	Purpose    string          `json:"purpose"`
+	Scope      string          `json:"scope"`
+	Filterable bool            `json:"filterable"`
 }
 
 type rawDimension struct {

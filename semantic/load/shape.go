@@ -22,6 +22,7 @@ var structure = []shape{
 	{"model.entities.*", "#Entity", "entity"},
 	{"model.entities.*.source", "#SourceRef", ""},
 	{"model.entities.*.fields.*", "#Field", "field"},
+	{"model.entities.*.fields.*.mask", "#Mask", ""},
 	{"model.entities.*.dimensions.*", "#Dimension", "dimension"},
 	{"model.entities.*.dimensions.*.measure", "#MeasureOf", ""},
 	{"model.entities.*.dimensions.*.bins", "#Bins", ""},
