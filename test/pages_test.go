@@ -2,8 +2,10 @@ package test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,5 +91,36 @@ func renderFunctions(functions []resolve.Function) []byte {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", section.title, strings.Join(byKind[section.kind], " "))
 	}
 	fmt.Fprintf(&b, "\n## Bounded by literals\n\nThese make results as large as an argument says, so that argument must be a literal within bounds: %s.\n", strings.Join(bounded, " "))
+	renderRaises(&b, functions)
 	return []byte(b.String())
+}
+
+// renderRaises writes what may fail, what depends on the moment, and what is refused.
+func renderRaises(b *strings.Builder, functions []resolve.Function) {
+	var raising, clocks []string
+	for _, f := range functions {
+		if f.Raises && !slices.Contains(raising, "`"+f.Name+"`") {
+			raising = append(raising, "`"+f.Name+"`")
+		}
+		if f.Clock {
+			clocks = append(clocks, "`"+f.Name+"`")
+		}
+	}
+	fmt.Fprintf(b, "\n## May fail\n\nThese fail on some values; then the whole question is refused. They never see a row outside the rules. %s.\n", strings.Join(raising, " "))
+	fmt.Fprintf(b, "\nSo do casts of some values of the left type to the types on the right, where `TRY_CAST` gives NULL:\n\n| from | to |\n|---|---|\n")
+	casts := resolve.FailingCasts()
+	for _, from := range slices.Sorted(maps.Keys(casts)) {
+		fmt.Fprintf(b, "| %s | %s |\n", from, strings.Join(casts[from], ", "))
+	}
+	fmt.Fprintf(b, "\n## Depend on the moment\n\n%s; `age` and `ago` do when they are given one date. All others depend on their arguments alone.\n", strings.Join(clocks, " "))
+	fmt.Fprintf(b, "\n## Refused\n\nEvery other function of DuckDB, by the reason.\n")
+	class := ""
+	for _, r := range resolve.Refusals() {
+		if r.Class != class {
+			class = r.Class
+			fmt.Fprintf(b, "\n**%s**: it %s.\n\n", strings.ToUpper(class[:1])+class[1:], r.Why)
+		}
+		fmt.Fprintf(b, "`%s` ", r.Name)
+	}
+	b.WriteString("\n")
 }

@@ -93,7 +93,7 @@ var instances = map[string][]string{
 	"MAP(K, V)": {"MAP(VARCHAR, BIGINT)"}, "STRUCT": {"STRUCT(a BIGINT)", "STRUCT(b BIGINT)"}, "DECIMAL": {"DECIMAL(18,3)"},
 	"STRUCT(K, V)[]": {"STRUCT(k VARCHAR, v BIGINT)[]"},
 	// A macro says no types.
-	"": {"BIGINT", "VARCHAR", "TIMESTAMP", "DOUBLE", "BIGINT[]", "VARCHAR[]", "INTERVAL", "MAP(VARCHAR, BIGINT)"},
+	"": {"VARCHAR", "BIGINT", "TIMESTAMP", "DOUBLE", "BIGINT[]", "VARCHAR[]", "INTERVAL", "MAP(VARCHAR, BIGINT)"},
 }
 
 // maxVariants bounds the argument types that are tried for one overload.
@@ -154,6 +154,35 @@ func variants(params []string, varargs string) [][]string {
 	one := extend(out, varargs)
 	return append(append(out, one...), extend(one, varargs)...)
 }
+
+// Raises reports whether a call fails on some of the edges of its arguments'
+// types, and DuckDB's words.
+func (d *DB) Raises(s Signature) (words string, raises bool) {
+	args, from := make([]string, len(s.Args)), []string{"(SELECT 1) AS one(x)"}
+	for i, typ := range s.Args {
+		switch {
+		case typ == Lambda:
+			args[i] = LambdaOf(s.Name)
+		case s.Fixed[i]:
+			args[i] = Literal(typ, Edges[typ][0])
+		default:
+			values := make([]string, len(Edges[typ]))
+			for j, v := range Edges[typ] {
+				values[j] = "(" + Literal(typ, v) + ")"
+			}
+			args[i] = fmt.Sprintf("a%d.x", i)
+			from = append(from, fmt.Sprintf("(VALUES %s) AS a%d(x)", strings.Join(values[:min(len(values), edgesOf[min(i, 3)])], ", "), i))
+		}
+	}
+	_, err := d.DB.Exec("SELECT count(r) FROM (SELECT " + s.Call(args...) + " AS r FROM " + strings.Join(from, ", ") + ")")
+	if err == nil {
+		return "", false
+	}
+	return err.Error(), true
+}
+
+// edgesOf bounds how many edges of the first arguments are combined.
+var edgesOf = [4]int{20, 20, 8, 3}
 
 // lambdas are tried where a function takes one.
 var lambdas = []string{"lambda x: x", "lambda x: x IS NOT NULL", "lambda x, y: x"}
