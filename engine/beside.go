@@ -36,6 +36,26 @@ func (e *Engine) WithModels(ctx context.Context, root string) (*Engine, error) {
 	return e.beside(next), nil
 }
 
+// WithPolicy opens an engine that decides by the policies in a folder in place of this
+// one's, and reads the models of the workspace in models, or this one's when that is
+// "". Sources, limits and the audit log stay. The caller closes the engine before
+// this one.
+func (e *Engine) WithPolicy(ctx context.Context, policies, models string) (*Engine, error) {
+	w := e.current.Load()
+	catalog := w.catalog
+	if models != "" {
+		var err error
+		if _, catalog, err = load.Dir(models); err != nil {
+			return nil, err
+		}
+	}
+	next, err := e.under(ctx, w.ws, catalog, policies)
+	if err != nil {
+		return nil, err
+	}
+	return e.beside(next), nil
+}
+
 // withRows opens an engine whose entities hold the given rows and no others. All
 // else is this engine's: models, policies, limits and the audit log. The rows
 // are written as files and read through the source that live files are read by.

@@ -45,10 +45,11 @@ const (
 func (e *Engine) Contents(ctx context.Context, d Describing) (*Contents, error) {
 	w, release := e.world()
 	defer release()
-	v := newView(ctx, w, d.Subject, e.now())
+	req := d.request()
+	v := newView(ctx, w, d.Subject, e.moment(req))
 	at, err := v.valued(d)
 	if err != nil {
-		if auditErr := e.Refused(ctx, d.Tool, d.Subject, d.Asked, err); auditErr != nil {
+		if auditErr := e.refused(ctx, req, err); auditErr != nil {
 			err = auditErr
 		}
 		return nil, err
@@ -62,7 +63,8 @@ func (e *Engine) Contents(ctx context.Context, d Describing) (*Contents, error) 
 		n = someValues
 	}
 	n = min(n, maxValues)
-	ans, err := e.ask(ctx, w, Request{Tool: d.Tool, Subject: d.Subject, SQL: at.question(n + 1), Asked: d.Asked, ours: true})
+	req.SQL, req.ours = at.question(n+1), true
+	ans, err := e.ask(ctx, w, req)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,17 @@ type Describing struct {
 	// Dimension asks list_metrics and describe_table for the values of one.
 	Dimension string
 	Limit     int // how many; 0 means 50
+
+	replay *Replay // as in Request
+}
+
+// request is the question as the pipeline takes it.
+func (d Describing) request() Request {
+	req := Request{Tool: d.Tool, Subject: d.Subject, Asked: d.Asked, replay: d.replay}
+	if d.replay != nil {
+		req.at = d.replay.of.Time
+	}
+	return req
 }
 
 // Table is one entity, or one view, as a subject may use it.
@@ -324,7 +335,7 @@ func describing[T any](ctx context.Context, e *Engine, d Describing, fn func(*vi
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, w.ws.Limits.Time, errTime)
 	defer cancel()
-	q := e.begin(ctx, w, Request{Tool: d.Tool, Subject: d.Subject, Asked: d.Asked})
+	q := e.begin(ctx, w, d.request())
 	defer func() {
 		if p := recover(); p != nil {
 			err = q.panicked(p)

@@ -48,6 +48,8 @@ type Request struct {
 	ours  bool      // SQL is written by this package: its columns are the model's, and it scans whole entities
 	at    time.Time // the moment of the question; the zero value is the engine's clock
 	still bool      // the answer may not depend on another moment than at
+
+	replay *Replay // the recorded question that is asked again; nil for all others
 }
 
 // Answer is what a caller gets. Table is nil for explain.
@@ -124,6 +126,9 @@ func (e *Engine) ask(ctx context.Context, w *world, req Request) (ans *Answer, e
 	}
 	if req.Tool == ToolExplain {
 		return q.explain(ctx)
+	}
+	if req.replay != nil && !req.replay.rows {
+		return &Answer{QueryID: q.id}, nil
 	}
 	rows, release, err := q.execute(ctx) // 7
 	if err != nil {
@@ -223,7 +228,7 @@ func (q *query) decide(ctx context.Context) error {
 	defer q.time(stageDecide)()
 	access := q.view.touched(q.bound)
 	facts := policy.FactsOf(q.bound, access, q.req.Subject, q.req.Tool, q.metricNames(), q.now, q.limits.facts())
-	q.facts = &facts
+	q.facts, q.decision = &facts, policy.Decision{Entities: access}
 	if err := policy.CheckUses(q.bound, access); err != nil {
 		return err
 	}
@@ -231,10 +236,11 @@ func (q *query) decide(ctx context.Context) error {
 		return err
 	}
 	d, err := q.w.policy.Decide(ctx, facts, access)
-	q.decision, q.decided = d, err == nil || diag.CodeOf(err) == diag.PolicyDenied
+	q.decided = err == nil || diag.CodeOf(err) == diag.PolicyDenied
 	if err != nil {
 		return err
 	}
+	q.decision = d
 	if d.Verdict != policy.Allow {
 		return denied(d)
 	}

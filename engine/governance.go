@@ -43,18 +43,20 @@ func OpenGovernance(ctx context.Context, root string, opts Options) (*Governance
 	if err != nil {
 		return nil, err
 	}
-	key := make([]byte, 32) // that a hash mask is there is told, and no hash
-	_, _ = rand.Read(key)   // crypto/rand.Read never fails
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: key, Catalog: catalog})
-	if err != nil {
-		return nil, err
-	}
 	ws.Limits.Workers = 1
 	pool, err := openPool(ctx, ws, nil, opts)
 	if err != nil {
 		return nil, err
 	}
 	expressions, err := resolve.CheckModel(ctx, pool, catalog)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	key := make([]byte, 32) // that a hash mask is there is told, and no hash
+	_, _ = rand.Read(key)   // crypto/rand.Read never fails
+	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: key, Catalog: catalog, Expression: func(ctx context.Context, f *semantic.Field, expr string) ([]resolve.Span, error) {
+		return resolve.CheckMask(ctx, pool, typer{pool}, f, expr)
+	}})
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

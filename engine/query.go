@@ -68,16 +68,21 @@ type query struct {
 }
 
 func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {
-	now := e.now()
-	if !req.at.IsZero() {
-		now = req.at
-	}
+	now := e.moment(req)
 	return &query{
 		e: e, w: w, req: req, id: newID(), now: now, started: time.Now(),
 		view:   newView(ctx, w, req.Subject, now),
 		limits: w.limits(),
 		times:  map[string]float64{},
 	}
+}
+
+// moment is when a question is asked: its own moment, or the engine's clock.
+func (e *Engine) moment(req Request) time.Time {
+	if !req.at.IsZero() {
+		return req.at
+	}
+	return e.now()
 }
 
 // newID names a question in answers and records.

@@ -32,7 +32,11 @@ func (q *query) write(ctx context.Context, ans *Answer, err error) (failed error
 			}
 		}
 	}()
-	return q.e.audit.Write(ctx, q.record(ans, err))
+	r := q.record(ans, err)
+	if q.req.replay != nil {
+		q.req.replay.Record = r
+	}
+	return q.e.audit.Write(ctx, r)
 }
 
 // record gathers what is known of the question so far; stages that did not run
@@ -44,16 +48,20 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 	if q.req.at.IsZero() { // a test's moment is not when it was asked
 		r.Time = q.now
 	}
+	if q.req.replay != nil {
+		r.Replays = q.req.replay.of.ID
+	}
 	if q.text != "" {
 		sum := sha256.Sum256([]byte(q.text))
 		r.Hash = hex.EncodeToString(sum[:])
 	}
 	if q.facts != nil {
 		r.Entities, r.Functions = uses(q.facts, q.view.access), q.facts.Functions
+		r.Rules = rules(q.decision)
 	}
 	if q.decided {
 		r.Entities = append(r.Entities, readByRules(q.decision)...)
-		r.Verdict, r.Rules = q.decision.Verdict.String(), rules(q.decision)
+		r.Verdict = q.decision.Verdict.String()
 		r.Reasons = append(r.Reasons, q.decision.Reasons...)
 	}
 	if len(q.refusedBy) > 0 {
@@ -180,10 +188,18 @@ func rules(d policy.Decision) []policy.RuleRef {
 // Refused leaves the record of a call that was refused before it became a
 // question: malformed arguments, no subject. The error is the record's own.
 func (e *Engine) Refused(ctx context.Context, tool string, s policy.Subject, asked json.RawMessage, err error) error {
+	return e.refused(ctx, Request{Tool: tool, Subject: s, Asked: asked}, err)
+}
+
+func (e *Engine) refused(ctx context.Context, req Request, err error) error {
 	w, release := e.world()
 	defer release()
-	r := emptyRecord(e, newID(), tool, s, asked)
+	r := emptyRecord(e, newID(), req.Tool, req.Subject, req.Asked)
 	r.Policy, r.Model = w.policy.Revision(), w.catalog.Revision
 	outcome(&r, err)
+	if req.replay != nil {
+		r.Replays = req.replay.of.ID
+		req.replay.Record = r
+	}
 	return e.audit.Write(context.WithoutCancel(ctx), r)
 }

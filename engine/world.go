@@ -167,6 +167,12 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.under(ctx, ws, catalog, ws.Policies)
+}
+
+// under makes a world that is ruled by the bundle in a folder, and tries the bundle on
+// every sample subject.
+func (e *Engine) under(ctx context.Context, ws *semantic.Workspace, catalog *semantic.Catalog, dir string) (*world, error) {
 	key, err := ws.Server.MaskKey.Read("server.mask_key")
 	if err != nil {
 		return nil, err
@@ -175,7 +181,7 @@ func (e *Engine) build(ctx context.Context) (_ *world, err error) {
 		key = string(e.drawn[:])
 	}
 	var w *world // which the rules' masks are read by, once there is one
-	rules, err := opa.Open(ws.Policies, opa.Options{MaskKey: []byte(key), Catalog: catalog, Expression: func(ctx context.Context, f *semantic.Field, expr string) ([]resolve.Span, error) {
+	rules, err := opa.Open(dir, opa.Options{MaskKey: []byte(key), Catalog: catalog, Expression: func(ctx context.Context, f *semantic.Field, expr string) ([]resolve.Span, error) {
 		return resolve.CheckMask(ctx, w.pool, typer{w.pool}, f, expr)
 	}})
 	if err != nil {

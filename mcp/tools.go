@@ -88,6 +88,27 @@ var tools = []tool{
 	},
 }
 
+// Run calls a tool by its name with arguments as a client sends them, for questions
+// that are asked again. The refusal comes as the error.
+func Run(ctx context.Context, a Asker, name string, s policy.Subject, raw json.RawMessage) error {
+	for _, t := range tools {
+		if t.name == name {
+			_, err := t.run(ctx, a, s, raw)
+			return err
+		}
+	}
+	return diag.New(diag.RequestMalformed, "there is no tool %q", name)
+}
+
+// Tools are the names of the tools, in the order clients see them.
+func Tools() []string {
+	var out []string
+	for _, t := range tools {
+		out = append(out, t.name)
+	}
+	return out
+}
+
 type searchArgs struct {
 	Search string `json:"search"`
 	Limit  int    `json:"limit"`

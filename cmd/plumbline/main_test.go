@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 var unsteady = regexp.MustCompile(`q[0-9a-f]{18}`)
 
 // revisions are the hashes of models and policies.
-var revisions = regexp.MustCompile(`(policy|models|_revision":) ("?)[0-9a-f]{12,64}`)
+var revisions = regexp.MustCompile("(policy|models|_revision\":|->) ([\"`]?)[0-9a-f]{12,64}|`[0-9a-f]{12}`")
 
 // steady FILE writes FILE again with what differs from run to run, or changes with
 // every edit of the sample, replaced: query ids, revisions.

@@ -39,7 +39,7 @@ type Record struct {
 	Functions  []string           `json:"functions"`
 	Verdict    string             `json:"verdict"` // allow or deny; "" when no decision was reached
 	Reasons    []policy.Reason    `json:"reasons"` // of the decision, or of the rules on the final text
-	Rules      []policy.RuleRef   `json:"rules"`   // rules applied, rows and columns
+	Rules      []policy.RuleRef   `json:"rules"`   // rules applied; those of rows and columns also where no decision was reached
 	Policy     string             `json:"policy_revision"`
 	Model      string             `json:"model_revision"`
 	FinalSQL   string             `json:"final_sql"`  // "" when nothing was proved
