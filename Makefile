@@ -71,6 +71,9 @@ scoreboard: ## ask every case and print right, refused and wrong by suite; CASES
 	$(if $(CASES),,@out=$$(go test -count=1 -v ./test/scoreboard ./test/tpc -run 'TestRandomQuestions|TestKindsInPairs|TestMetricQuestionsAnswerAsTheQueries' 2>&1) || { echo "$$out"; exit 1; }; \
 		echo "$$out" | sed -nE 's/^ *(kinds|random|metrics)_test\.go:[0-9]+: ([0-9]+ (answered|right)[^:]*)(, refused)?(:.*)?$$/\1: \2, 0 wrong/p')
 
+postgres: ## hold the recorded answers of PostgreSQL 15 against a server of its own, installed where there is none
+	tools/postgres.sh go run ./test/postgres
+
 fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZZTIME (20s)
 	RANDOM_SEEDS=1 go test ./test/scoreboard ./compiler/emit ./policy/rewrite ./policy/opa -count=1 -timeout 60m -rapid.checks=$(WORLDS)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
@@ -79,4 +82,4 @@ fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZ
 mutants: ## remove each check between a question and its answer; a test must notice
 	go run ./test/mutation
 
-.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard fuzz mutants
+.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard postgres fuzz mutants

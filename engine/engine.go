@@ -24,6 +24,7 @@ import (
 	"plumbline/compiler/emit"
 	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
+	"plumbline/compiler/postgres"
 	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
 	"plumbline/engine/duck"
@@ -40,6 +41,7 @@ type Request struct {
 	Tool     string           // query_sql, query_metrics, explain
 	Subject  policy.Subject   // from the transport
 	SQL      string           // raw SQL over entities
+	Dialect  string           // of SQL: DialectPostgres, or "" for DuckDB's
 	Question *metric.Question // a metric question
 	Asked    json.RawMessage  // the arguments as they came, for the record
 	ShowSQL  bool             // give the SQL over entities with the answer
@@ -173,6 +175,10 @@ func (q *query) request(ctx context.Context) error {
 	case q.req.ours:
 		q.text, q.model = q.req.SQL, []resolve.Span{{End: len(q.req.SQL)}}
 		return nil
+	case q.req.Dialect == DialectPostgres && q.req.Question == nil:
+		return q.translate(ctx)
+	case q.req.Dialect != "":
+		return diag.New(diag.RequestMalformed, "there is no dialect of this name for this question").WithHint("send SQL with dialect %q, or leave it out for DuckDB's", DialectPostgres)
 	case q.req.Question == nil:
 		return q.measures(ctx, opts)
 	}
@@ -188,6 +194,16 @@ func (q *query) request(ctx context.Context) error {
 	return nil
 }
 
+// translate makes PostgreSQL text that of the engine. All of it stays the caller's.
+func (q *query) translate(ctx context.Context) (err error) {
+	q.text = q.req.SQL
+	q.translated, err = postgres.Translate(ctx, q.req.SQL, postgres.Input{Postgres: q.w.pool, DuckDB: q.w.pool, View: q.view})
+	if q.translated != nil {
+		q.text = q.translated.SQL
+	}
+	return err
+}
+
 // measures writes out the measures and views that SQL names.
 func (q *query) measures(ctx context.Context, opts metric.Options) (err error) {
 	q.text = q.req.SQL
@@ -200,10 +216,13 @@ func (q *query) measures(ctx context.Context, opts metric.Options) (err error) {
 
 // asAsked points an error at the text as the caller wrote it.
 func (q *query) asAsked(err error) error {
-	if q.written == nil {
-		return err
+	switch {
+	case q.translated != nil:
+		return q.translated.Explain(err)
+	case q.written != nil:
+		return q.written.Explain(err)
 	}
-	return q.written.Explain(err)
+	return err
 }
 
 func (q *query) parse(ctx context.Context) (err error) {

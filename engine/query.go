@@ -13,6 +13,7 @@ import (
 	"plumbline/compiler/emit"
 	"plumbline/compiler/measure"
 	"plumbline/compiler/metric"
+	"plumbline/compiler/postgres"
 	"plumbline/compiler/resolve"
 	"plumbline/compiler/sqlast"
 	"plumbline/engine/shape"
@@ -29,6 +30,9 @@ const (
 	ToolMetrics = "query_metrics"
 	ToolExplain = "explain"
 )
+
+// DialectPostgres is the dialect of SQL that is read besides DuckDB's.
+const DialectPostgres = "postgres"
 
 // errTime is the cause of a context that the time limit ended.
 var errTime = errors.New("time limit")
@@ -49,11 +53,12 @@ type query struct {
 	times  map[string]float64 // milliseconds by stage
 	cached bool
 
-	plan    *metric.Plan  // nil for SQL
-	written *measure.Text // SQL whose measures or views were written out; nil for all else
-	text    string        // over entities
-	model   []resolve.Span
-	columns []emit.Column // nil for SQL
+	plan       *metric.Plan   // nil for SQL
+	translated *postgres.Text // SQL of another dialect; nil for all else
+	written    *measure.Text  // SQL whose measures or views were written out; nil for all else
+	text       string         // over entities
+	model      []resolve.Span
+	columns    []emit.Column // nil for SQL
 
 	stmt      *sqlast.Statement
 	bound     *resolve.Bound

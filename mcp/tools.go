@@ -67,7 +67,8 @@ var tools = []tool{
 		name: engine.ToolSQL, title: "Query with SQL",
 		description: "Run one read-only DuckDB SELECT over the tables of search_tables. Row rules and masks apply; the models' own filters bind measures only. Call a table's measure in a grouped query: MEASURE(revenue), of all rows MEASURE(revenue) AT (ALL). Aggregate in SQL; results are capped.",
 		schema: `{"type":"object","additionalProperties":false,"required":["sql"],"properties":{
-"sql":{"type":"string","description":"one SELECT; bare table names; literals instead of parameters"}}}`,
+"sql":{"type":"string","description":"one SELECT; bare table names; literals instead of parameters"},
+"dialect":{"enum":["postgres"],"description":"postgres: answers as PostgreSQL 15 does, or refuses; leave out for DuckDB"}}}`,
 		run: querySQL,
 	},
 	{
@@ -176,12 +177,13 @@ func queryMetrics(ctx context.Context, a Asker, s policy.Subject, raw json.RawMe
 
 func querySQL(ctx context.Context, a Asker, s policy.Subject, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	var args struct {
-		SQL string `json:"sql"`
+		SQL     string `json:"sql"`
+		Dialect string `json:"dialect"`
 	}
 	if err := decode(raw, &args); err != nil {
 		return nil, refuse(ctx, a, engine.ToolSQL, s, raw, err)
 	}
-	ans, err := a.Answer(ctx, engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: args.SQL, Asked: raw})
+	ans, err := a.Answer(ctx, engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: args.SQL, Dialect: args.Dialect, Asked: raw})
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,15 @@ import (
 )
 
 type sqlCmd struct {
-	As   string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
-	Text string `arg:"" help:"One SELECT, or - to read it from standard input."`
+	As      string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	Dialect string `help:"How the text is written: postgres, or left out for DuckDB's dialect."`
+	Text    string `arg:"" help:"One SELECT, or - to read it from standard input."`
+}
+
+// askedSQL is the record of a question in SQL.
+type askedSQL struct {
+	SQL     string `json:"sql"`
+	Dialect string `json:"dialect,omitempty"`
 }
 
 // Run asks in SQL.
@@ -26,11 +33,11 @@ func (c sqlCmd) Run(e *env) error {
 		return err
 	}
 	return e.withSubject(c.As, func(eng *engine.Engine, s policy.Subject) error {
-		asked, err := json.Marshal(map[string]string{"sql": text})
+		asked, err := json.Marshal(askedSQL{SQL: text, Dialect: c.Dialect})
 		if err != nil {
 			return err
 		}
-		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: text, Asked: asked})
+		ans, err := eng.Answer(e.ctx, engine.Request{Tool: engine.ToolSQL, Subject: s, SQL: text, Dialect: c.Dialect, Asked: asked})
 		return e.answer(ans, err)
 	})
 }
@@ -182,14 +189,15 @@ func asMap(ans *engine.Answer) map[string]any {
 }
 
 type explainCmd struct {
-	As  string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
-	SQL string `help:"One SELECT to explain, instead of a metric question."`
+	As      string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
+	SQL     string `help:"One SELECT to explain, instead of a metric question."`
+	Dialect string `help:"How the SELECT is written: postgres, or left out for DuckDB's dialect."`
 	question
 }
 
 // Run explains a question: one argument that holds a space is SQL.
 func (c explainCmd) Run(e *env) error {
-	req := engine.Request{Tool: engine.ToolExplain, SQL: c.SQL}
+	req := engine.Request{Tool: engine.ToolExplain, SQL: c.SQL, Dialect: c.Dialect}
 	if req.SQL == "" && len(c.Metrics) == 1 && strings.ContainsAny(c.Metrics[0], " \n\t") {
 		req.SQL = c.Metrics[0]
 	}
@@ -200,7 +208,11 @@ func (c explainCmd) Run(e *env) error {
 		}
 		req.Question = q
 	}
-	asked, err := json.Marshal(map[string]any{"sql": req.SQL, "question": req.Question})
+	asked, err := json.Marshal(struct {
+		SQL      string           `json:"sql"`
+		Dialect  string           `json:"dialect,omitempty"`
+		Question *metric.Question `json:"question"`
+	}{req.SQL, req.Dialect, req.Question})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 
 const (
 	maxReading = 256 << 20 // bytes of trees and plans in one reply
+	maxForeign = 16 << 20  // bytes of PostgreSQL's tree
 	slack      = 1 << 20   // of an answer: schema and frame
 )
 
@@ -51,6 +52,19 @@ func (r *Result) Release() {
 // gives the JSON of the parser's report. It satisfies sqlast.Parser.
 func (p *Pool) Serialize(ctx context.Context, text string) ([]byte, error) {
 	rep, payload, err := p.call(ctx, false, maxReading, request{Verb: verbParse}, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	if rep.Fail != nil {
+		return nil, p.failed(*rep.Fail, "")
+	}
+	return payload, nil
+}
+
+// ParsePostgres gives what PostgreSQL's parser makes of a text, as JSON. It
+// satisfies postgres.Parser.
+func (p *Pool) ParsePostgres(ctx context.Context, text string) ([]byte, error) {
+	rep, payload, err := p.call(ctx, false, maxForeign, request{Verb: verbForeign}, []string{text})
 	if err != nil {
 		return nil, err
 	}

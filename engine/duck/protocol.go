@@ -6,13 +6,14 @@ import "plumbline/policy/prove"
 // request at a time, each with a frame that says it is taken and then the reply,
 // so that the server knows which requests never began; cancel has no reply of its own.
 const (
-	verbBuild  = "build"
-	verbServe  = "serve"
-	verbParse  = "parse"
-	verbCheck  = "check"
-	verbRun    = "run"
-	verbProbe  = "probe"
-	verbCancel = "cancel"
+	verbBuild   = "build"
+	verbServe   = "serve"
+	verbParse   = "parse"
+	verbForeign = "postgres"
+	verbCheck   = "check"
+	verbRun     = "run"
+	verbProbe   = "probe"
+	verbCancel  = "cancel"
 )
 
 // request is a frame's header from the server; its payload holds the texts.

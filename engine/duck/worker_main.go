@@ -141,6 +141,8 @@ func (w *worker) handle(ctx context.Context, j job) (reply, []byte) {
 		return w.open(j.req.Setup), nil
 	case j.req.Verb == verbParse && ready && len(texts) == 1:
 		return w.parse(ctx, string(texts[0]))
+	case j.req.Verb == verbForeign && ready && len(texts) == 1:
+		return w.parsePostgres(string(texts[0]))
 	case j.req.Verb == verbCheck && ready:
 		return w.check(ctx, texts)
 	case j.req.Verb == verbRun && ready && len(texts) == 1:

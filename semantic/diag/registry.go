@@ -80,6 +80,8 @@ const (
 	UnsupportedText Code = "unsupported.text"
 	UnsupportedAsk  Code = "unsupported.question"
 
+	UnsupportedPostgres Code = "unsupported.postgres"
+
 	BugInternal Code = "bug.internal"
 	BugSplice   Code = "bug.splice"
 	BugProve    Code = "bug.prove"
@@ -166,6 +168,7 @@ var registry = []Info{
 
 	{UnsupportedNode, "Only reviewed SQL forms run.", "The SQL uses a form that is not on the allow-list.", "Use the form given in the hint."},
 	{UnsupportedText, "The engine can describe the query as a tree.", "DuckDB parses the text but cannot serialise it, for example a PIVOT without an IN list.", "Write the form given in the hint."},
+	{UnsupportedPostgres, "PostgreSQL text runs where its answer is PostgreSQL's.", "The text asks for something whose answer here is not sure to be the one that PostgreSQL gives: a function, an operator on these types, a form of a literal.", "Use the form given in the hint, or leave the dialect out and write the query in DuckDB's."},
 	{UnsupportedAsk, "A question stays within what the compiler supports.", "The question is understood but not supported.", "Use the form given in the hint."},
 
 	{BugInternal, "This does not happen.", "Something failed that no rule foresees. Nothing was answered.", "Report it with the query id."},

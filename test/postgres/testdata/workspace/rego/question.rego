@@ -1,0 +1,5 @@
+# METADATA
+# title: Every question
+package plumbline.question
+
+allow.all if true

@@ -1,0 +1,5 @@
+# METADATA
+# title: Every text
+package plumbline.verify
+
+allow.all if true
