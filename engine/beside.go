@@ -86,7 +86,7 @@ func (e *Engine) withRows(ctx context.Context, rows []semantic.TestRows) (_ *Eng
 
 // beside makes an engine over another world, with the audit log of e.
 func (e *Engine) beside(w *world) *Engine {
-	out := &Engine{root: e.root, opts: e.opts, audit: e.audit, now: e.now, drawn: e.drawn, guest: true}
+	out := &Engine{root: e.root, opts: e.opts, audit: e.audit, now: e.now, quota: e.quota, drawn: e.drawn, guest: true}
 	out.current.Store(w)
 	return out
 }

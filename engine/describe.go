@@ -350,6 +350,9 @@ func describing[T any](ctx context.Context, e *Engine, d Describing, fn func(*vi
 		}
 	}()
 	defer q.time(stageResolve)()
+	if err := q.called(q.limits.Calls); err != nil {
+		return out, err
+	}
 	if out, err = fn(q.view); err == nil && ctx.Err() != nil {
 		err = diag.Wrap(ctx.Err(), diag.RequestCancelled, "the call was cancelled")
 	}

@@ -117,6 +117,9 @@ func (e *Engine) ask(ctx context.Context, w *world, req Request) (ans *Answer, e
 	q := e.begin(ctx, w, req)
 	defer func() { ans, err = q.finish(ctx, ans, err, recover()) }()
 
+	if err := q.called(q.limits.Calls); err != nil {
+		return nil, err
+	}
 	if err := q.request(ctx); err != nil { // 1
 		return nil, err
 	}
@@ -131,6 +134,9 @@ func (e *Engine) ask(ctx context.Context, w *world, req Request) (ans *Answer, e
 	}
 	if req.replay != nil && !req.replay.rows {
 		return &Answer{QueryID: q.id}, nil
+	}
+	if err := q.filterSets(); err != nil {
+		return nil, err
 	}
 	rows, release, err := q.execute(ctx) // 7
 	if err != nil {
@@ -264,7 +270,7 @@ func (q *query) decide(ctx context.Context) error {
 		return denied(d)
 	}
 	q.limits = q.limits.lower(d.Limits)
-	return nil
+	return q.callsLeft(q.limits.Calls)
 }
 
 func (q *query) rewrite(ctx context.Context) (err error) {

@@ -108,15 +108,16 @@ type limits struct {
 	Time  time.Duration
 	Rows  int
 	Bytes int64
+	Calls int // of the subject in a minute
 }
 
 // limits are the bounds that the workspace sets for every question.
 func (w *world) limits() limits {
-	return limits{Time: w.ws.Limits.Time, Rows: w.ws.Limits.Rows, Bytes: w.ws.Limits.Bytes}
+	return limits{Time: w.ws.Limits.Time, Rows: w.ws.Limits.Rows, Bytes: w.ws.Limits.Bytes, Calls: w.ws.Limits.Calls}
 }
 
 func (l limits) facts() policy.Limits {
-	return policy.Limits{TimeMS: l.Time.Milliseconds(), Rows: int64(l.Rows), Bytes: l.Bytes}
+	return policy.Limits{TimeMS: l.Time.Milliseconds(), Rows: int64(l.Rows), Bytes: l.Bytes, Calls: int64(l.Calls)}
 }
 
 // lower takes the decision's limits where they are lower.
@@ -125,6 +126,7 @@ func (l limits) lower(d policy.Limits) limits {
 		Time:  min(l.Time, time.Duration(d.TimeMS)*time.Millisecond),
 		Rows:  int(min(int64(l.Rows), d.Rows)),
 		Bytes: min(l.Bytes, d.Bytes),
+		Calls: int(min(int64(l.Calls), d.Calls)),
 	}
 }
 

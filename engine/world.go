@@ -30,6 +30,7 @@ type Engine struct {
 	opts    Options
 	audit   *audit.Log
 	now     func() time.Time
+	quota   *quota
 	drawn   [32]byte // keys hash masks where the workspace has no key of its own
 	current atomic.Pointer[world]
 	reload  sync.Mutex
@@ -72,7 +73,7 @@ type world struct {
 // Open loads the workspace in root, starts its workers and proves them by the
 // self-test. On an error nothing is left running.
 func Open(ctx context.Context, root string, opts Options) (*Engine, error) {
-	e := &Engine{root: root, opts: opts, now: opts.Now}
+	e := &Engine{root: root, opts: opts, now: opts.Now, quota: &quota{}}
 	if e.now == nil {
 		e.now = time.Now
 	}

@@ -143,11 +143,13 @@ type ColumnFact struct {
 	Origin string   `json:"origin"`
 }
 
-// Limits are the bounds in force for a question: milliseconds, rows, bytes. Zero is none left.
+// Limits are the bounds in force for a question: milliseconds, rows, bytes, calls of
+// the subject in a minute. Zero is none left.
 type Limits struct {
 	TimeMS int64 `json:"time_ms"`
 	Rows   int64 `json:"rows"`
 	Bytes  int64 `json:"bytes"`
+	Calls  int64 `json:"calls"`
 }
 
 // Reason is one reason of a denial, as the policy words it.

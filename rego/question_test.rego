@@ -13,7 +13,7 @@ ask(roles, entity) := {
 	"metrics": [],
 	"functions": [],
 	"nodes": [],
-	"limits": {"time_ms": 1000, "rows": 1000, "bytes": 1000},
+	"limits": {"time_ms": 1000, "rows": 1000, "bytes": 1000, "calls": 1000},
 }
 
 allowed(of) if {

@@ -44,6 +44,7 @@ type Limits struct {
 	Time    time.Duration // per question, queueing included
 	Rows    int           // rows of an answer
 	Bytes   int64         // bytes of an answer
+	Calls   int           // of one subject in a minute
 	Memory  int64         // bytes per worker
 	Temp    int64         // bytes of temp space per worker
 	Workers int           // worker processes that answer

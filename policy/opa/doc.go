@@ -21,7 +21,7 @@
 //	                    rows.ID                         true for a row, over input.row.<field>
 //	plumbline.question  allow.ID                        true: the question is allowed
 //	                    deny.ID                         text: the reason, and the way out
-//	plumbline.limits    lower.ID                        {"time_ms": ..., "rows": ..., "bytes": ...}
+//	plumbline.limits    lower.ID                        {"time_ms": ..., "rows": ..., "bytes": ..., "calls": ...}
 //	plumbline.verify    allow.ID, deny.ID               as for a question, on the final text
 //
 // Input of access: subject {id, roles, claims}, now, entity {name, tags, fields:

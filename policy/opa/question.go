@@ -101,7 +101,7 @@ func (p *Policy) judge(pkg string, v verdict) ([]policy.RuleRef, []policy.Reason
 
 // lowered applies the limits rules; the lowest value of each bound holds.
 func (p *Policy) lowered(limits policy.Limits, answer verdict) (policy.Limits, []policy.RuleRef, error) {
-	bounds := map[string]*int64{"time_ms": &limits.TimeMS, "rows": &limits.Rows, "bytes": &limits.Bytes}
+	bounds := map[string]*int64{"time_ms": &limits.TimeMS, "rows": &limits.Rows, "bytes": &limits.Bytes, "calls": &limits.Calls}
 	var rules []policy.RuleRef
 	for _, id := range sortedKeys(answer.Lower) {
 		for name, value := range answer.Lower[id] {
@@ -116,4 +116,4 @@ func (p *Policy) lowered(limits policy.Limits, answer verdict) (policy.Limits, [
 	return limits, rules, nil
 }
 
-var errLimit = errors.New("a limit is time_ms, rows or bytes, and not below zero")
+var errLimit = errors.New("a limit is time_ms, rows, bytes or calls, and not below zero")

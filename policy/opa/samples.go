@@ -64,7 +64,7 @@ func (t *sampling) modelMasks(ctx context.Context) {
 }
 
 func (t *sampling) subject(ctx context.Context, s policy.Subject) {
-	facts := policy.Facts{Subject: s, Tool: "query_sql", Now: sampleTime, Limits: policy.Limits{TimeMS: 30_000, Rows: 1000, Bytes: 1 << 20}}
+	facts := policy.Facts{Subject: s, Tool: "query_sql", Now: sampleTime, Limits: policy.Limits{TimeMS: 30_000, Rows: 1000, Bytes: 1 << 20, Calls: 1000}}
 	access := map[string]policy.EntityAccess{}
 	for _, e := range t.catalog.Entities {
 		a, err := t.policy.decideEntity(ctx, s, sampleTime, e)

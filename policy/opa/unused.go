@@ -66,4 +66,4 @@ func badLimit(r *ast.Rule) *diag.Error {
 	return out
 }
 
-var limitNames = []string{"time_ms", "rows", "bytes"}
+var limitNames = []string{"time_ms", "rows", "bytes", "calls"}

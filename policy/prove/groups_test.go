@@ -105,3 +105,19 @@ func TestEveryHavingTokenMatters(t *testing.T) {
 	require.Greater(t, refused, 500)
 	require.Greater(t, passed, 20)
 }
+
+// A row rule that looks into another entity stands in the fence, and is no query
+// beside the groups.
+func TestGroupsUnderARelatedRule(t *testing.T) {
+	db := fourOrders(t)
+	d := groupRules()
+	a := d.Entities["orders"]
+	a.Rows = policy.Predicate{Truth: policy.When, SQL: `"customer_id" IN (SELECT "id" FROM "plumbline"."base"."customers" WHERE "region" = 'eu')`, Through: []semantic.Name{"customers"}}
+	d.Entities["orders"] = a
+	for i := range 5 {
+		db.Exec(t, fmt.Sprintf("INSERT INTO plumbline.base.customers (id, region) VALUES (%d, 'eu')", i))
+	}
+	got, err := ask(db, "SELECT count(*) AS n, sum(total_cents) AS s FROM orders", d)
+	require.NoError(t, err)
+	require.Equal(t, []string{"5\t510"}, db.Rows(t, got))
+}

@@ -12,7 +12,6 @@
 package diag
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,15 +161,30 @@ func All(err error) []*Error {
 	if err == nil {
 		return nil
 	}
-	var list List
-	if errors.As(err, &list) {
-		return list
-	}
-	var one *Error
-	if errors.As(err, &one) {
-		return []*Error{one}
+	if found := outermost(err); found != nil {
+		return found
 	}
 	return []*Error{Wrap(err, BugInternal, "an unexpected failure inside the server").WithHint("report it with the query id")}
+}
+
+// outermost finds the first *Error or List, without looking into one: what an *Error
+// wraps is its cause, also when that is a List.
+func outermost(err error) []*Error {
+	switch e := err.(type) {
+	case *Error:
+		return []*Error{e}
+	case List:
+		return e
+	case interface{ Unwrap() error }:
+		return outermost(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if found := outermost(inner); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
 }
 
 // CodeOf gives the code of the first *Error in err; "" for nil, bug.internal for a foreign error.

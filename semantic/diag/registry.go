@@ -61,6 +61,9 @@ const (
 	LimitRows   Code = "limit.rows"
 	LimitBytes  Code = "limit.bytes"
 
+	LimitCalls      Code = "limit.calls"
+	LimitFilterSets Code = "limit.filter_sets"
+
 	ModelSyntax    Code = "model.syntax"
 	ModelInvalid   Code = "model.invalid"
 	ModelUnknown   Code = "model.unknown_reference"
@@ -147,6 +150,9 @@ var registry = []Info{
 	{LimitTree, "A query stays within the size and depth limits of its tree.", "There are too many nodes, levels, list items, or joins.", "Split the question or shorten lists."},
 	{LimitRows, "An answer stays within the row limit.", "More rows were asked for than may be returned.", "Ask for fewer rows, or aggregate."},
 	{LimitBytes, "An answer stays within the byte limit.", "One row or the first rows of the answer are larger than may be returned.", "Select fewer or shorter columns."},
+
+	{LimitCalls, "A subject calls so many times in a minute.", "There were more calls than the workspace or the policy allows; this one was not answered and does not count.", "Wait as long as the hint says."},
+	{LimitFilterSets, "What has a minimum group is asked by so many different sets of filters and groups in an hour.", "The question picks rows or groups by a set that was not asked in the last hour, and as many others were.", "Ask by a set of filters and groups that was asked before, or wait as long as the hint says."},
 
 	{ModelSyntax, "Models are valid CUE.", "A model file does not parse or does not evaluate.", "Correct the file at the given place."},
 	{ModelInvalid, "Models follow the schema.", "A model has an unknown field, a wrong value, or lacks a required one.", "Correct the file at the given place; cue vet shows the same."},

@@ -295,6 +295,7 @@ type rawLimits struct {
 	Time    string `json:"time"`
 	Rows    int    `json:"rows"`
 	Bytes   string `json:"bytes"`
+	Calls   int    `json:"calls_per_minute"`
 	Memory  string `json:"memory"`
 	Temp    string `json:"temp"`
 	Workers int    `json:"workers"`

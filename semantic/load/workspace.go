@@ -123,7 +123,7 @@ func (c *configurer) limits(raw rawLimits) semantic.Limits {
 		c.invalid(diag.Wrap(err, diag.ConfigInvalid, "%s", wording["time"]), "limits", "time")
 	}
 	return semantic.Limits{
-		Time: timeout, Rows: raw.Rows, Bytes: c.size(raw.Bytes), Memory: c.size(raw.Memory), Temp: c.size(raw.Temp),
+		Time: timeout, Rows: raw.Rows, Bytes: c.size(raw.Bytes), Calls: raw.Calls, Memory: c.size(raw.Memory), Temp: c.size(raw.Temp),
 		Workers: raw.Workers, Threads: raw.Threads,
 	}
 }

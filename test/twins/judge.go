@@ -33,7 +33,7 @@ const (
 // later are the categories that this version does not run, with what brings them.
 var later = map[string]string{
 	"api-source": "sources that are services",
-	"mcp-http": "identity over HTTP",
+	"mcp-http":   "identity over HTTP",
 }
 
 // judge compares the answers of both worlds with each other and with the
