@@ -132,6 +132,16 @@ func TestJoinColumns(t *testing.T) {
 	alone := use("ssn", resolve.InJoin)
 	alone.JoinType = "INNER"
 	require.Error(t, CheckUses(statement(c, alone), asModelled(c)), "the other side must be a column")
+	alone.OtherRef = 2
+	require.Error(t, CheckUses(statement(c, alone), asModelled(c)), "the other side must be a column")
+	filter := equality("INNER", 0, "ssn", 2, "ssn")
+	filter[0].Clause = resolve.InFilter
+	require.Error(t, CheckUses(statement(c, filter...), asModelled(c)), "a condition of WHERE is no join")
+	for _, ref := range []int{-1, 3} {
+		nowhere := equality("INNER", 0, "ssn", 2, "ssn")
+		nowhere[0].OtherRef = ref
+		require.Error(t, CheckUses(statement(c, nowhere[0]), asModelled(c)), "the other side must be an entity's")
+	}
 }
 
 // TestPolicyNarrows: what the model allows and the subject's policy does not is
@@ -166,6 +176,8 @@ func TestPolicyNarrows(t *testing.T) {
 	}
 	require.NoError(t, CheckUses(statement(c, equality("INNER", 0, "plan", 1, "plan")...), access), "a hash of a column equals itself")
 	require.Error(t, CheckUses(statement(c, equality("INNER", 0, "plan", 1, "name")...), access))
+	access["customers"].Columns["name"] = ColumnAccess{Class: semantic.Output, Mask: &Mask{Kind: "hash", Filterable: true}}
+	require.Error(t, CheckUses(statement(c, equality("INNER", 0, "name", 2, "name")...), access), "a column of the same name is another one")
 }
 
 // TestNothingIsLeft: a column that may be filtered but not selected, and whose mask

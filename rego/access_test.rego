@@ -135,6 +135,71 @@ test_every_missing_part_of_a_field_hides_it if {
 	}
 }
 
+# The rules that give something, by document.
+giving(by_rule) := {id | some id, v in by_rule; v != {}}
+
+of_roles(roles, claims, of) := object.union(ask("none", claims, of), {"subject": {"roles": roles}})
+
+test_each_rule_is_of_its_role if {
+	every role, want in {"analyst": {"analyst", "analyst_keys"}, "support": {"support"}, "operator": {"operator"}} {
+		of := ask(role, {"tenant": "acme"}, entity("customers"))
+		columns := access.columns with input as of
+		giving(columns) == want
+		visible := access.visible with input as of
+		visible == {role: true}
+	}
+	analyst_rows := access.rows with input as analyst
+	analyst_rows == {"analyst_tenant": true}
+	support_rows := access.rows with input as support
+	support_rows == {"support_tenant": true}
+	count(access.all_rows) == 0 with input as ask("support", {"tenant": "acme"}, products)
+}
+
+test_masks_are_of_their_fields if {
+	nick := {"name": "nick", "type": "varchar", "class": "output", "tags": []}
+	called := {"name": "name", "type": "varchar", "class": "output", "tags": []}
+	of := {"name": "customers", "tags": [], "fields": [called, nick]}
+	masks := access.masks with input as ask("support", {"tenant": "acme"}, of)
+	listed(masks) == {"name"}
+	elsewhere := access.masks with input as ask("support", {"tenant": "acme"}, object.union(of, {"name": "support_tickets"}))
+	listed(elsewhere) == set()
+}
+
+test_only_support_has_masks if {
+	every of in [analyst, operator] {
+		masks := access.masks with input as of
+		listed(masks) == set()
+	}
+}
+
+test_operator_who_supports_has_no_masks if {
+	masks := access.masks with input as of_roles(["support", "operator"], {"tenant": "acme"}, entity("customers"))
+	listed(masks) == set()
+}
+
+# A claim that is no text equals no column, and neither does an empty one.
+test_claim_and_column_alike_give_no_row if {
+	every role in ["analyst", "support"] {
+		every same in [5, true, "", null, ["acme"], {"a": 1}] {
+			count(access.rows) == 0 with input as json_row(ask(role, {"tenant": same}, entity("customers")), "tenant", same)
+		}
+	}
+}
+
+test_entity_without_tenant_has_no_rows_of_one if {
+	of := {"name": "customers", "tags": [], "fields": [fields[0]]}
+	count(access.rows) == 0 with input as ask("analyst", {"tenant": "acme"}, of)
+}
+
+# Tags that are no list may hide one.
+test_tags_of_another_type_hide_the_field if {
+	every tags in [null, "pii", 5, {"pii": true}, {"a": "b"}] {
+		of := {"name": "customers", "tags": [], "fields": [object.union(fields[0], {"tags": tags})]}
+		columns := access.columns with input as ask("analyst", {"tenant": "acme"}, of)
+		columns.analyst == {}
+	}
+}
+
 closed(of) if {
 	count(access.visible) == 0 with input as of
 	count(access.all_rows) == 0 with input as of

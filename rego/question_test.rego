@@ -54,6 +54,24 @@ test_every_missing_field_denies if {
 	}
 }
 
+test_only_support_alone_is_told_so if {
+	count(question.deny) == 0 with input as ask(["intern"], "account_balances")
+	count(question.deny) == 0 with input as ask(["support", "operator"], "account_balances")
+	allowed(ask(["support", "operator"], "account_balances"))
+}
+
+# A list that is an object holds nothing that a rule would look at.
+test_every_object_for_a_list_denies if {
+	whole := ask(["analyst"], "customers")
+	every path in ["/entities", "/metrics", "/functions", "/nodes", "/entities/0/tags", "/entities/0/columns", "/entities/0/filters_met"] {
+		not allowed(json.patch(whole, [{"op": "replace", "path": path, "value": {}}]))
+	}
+	every path in ["/tool", "/now", "/entities/0/name"] {
+		not allowed(json.patch(whole, [{"op": "replace", "path": path, "value": 5}]))
+	}
+	not allowed(json.patch(whole, [{"op": "replace", "path": "/limits", "value": []}]))
+}
+
 test_every_null_denies if {
 	every key in object.keys(ask(["analyst"], "customers")) {
 		not allowed(object.union(ask(["analyst"], "customers"), {key: null}))

@@ -46,3 +46,20 @@ test_every_missing_field_refuses if {
 		not passes(json.remove(whole, [path]))
 	}
 }
+
+test_nothing_allows_what_is_unguarded if {
+	bare := summary([object.union(relation, {"fenced": false})])
+	count(verify.allow) == 0 with input as bare
+}
+
+test_every_part_of_another_type_refuses if {
+	whole := summary([relation])
+	every path in ["/relations", "/functions", "/nodes", "/scans", "/relations/0/columns", "/relations/0/masked"] {
+		not passes(json.patch(whole, [{"op": "replace", "path": path, "value": {}}]))
+	}
+	every path in ["/relations/0/entity", "/relations/0/predicate"] {
+		not passes(json.patch(whole, [{"op": "replace", "path": path, "value": 5}]))
+	}
+	open := object.union(relation, {"predicate": "always", "fenced": "no"})
+	not passes(summary([open]))
+}

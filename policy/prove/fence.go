@@ -36,8 +36,8 @@ func (r *treeReader) fence(s *sqlast.SelectNode, b *sqlast.BaseTable) {
 		r.fail("%q is not visible by the decision", key)
 		return
 	}
-	if len(s.CTEs)+len(s.Groups)+len(s.GroupSets) > 0 || s.Having != nil || s.Qualify != nil || s.Sample != nil ||
-		s.Aggregates != "STANDARD_HANDLING" {
+	plain := &sqlast.SelectNode{QueryBase: sqlast.QueryBase{Modifiers: s.Modifiers}, Select: s.Select, From: b, Where: s.Where, Aggregates: plainAggregates}
+	if !same(s, plain) {
 		r.fail("the fence of %q holds more than columns, a condition and an end", key)
 	}
 	f := &fence{node: s, at: b.At, entity: key, inCTE: r.inCTE > 0,
@@ -60,11 +60,19 @@ func (r *treeReader) entity(b *sqlast.BaseTable) *semantic.Entity {
 		r.fail("%q is the storage of no entity", b.Table)
 		return nil
 	}
-	if b.Alias != "" || b.Sample != nil || len(b.ColumnAliases) > 0 || b.AtClause != nil {
+	if !same(b, storageOf(b.Table)) {
 		r.fail("the storage of %q is named with more than its name", b.Table)
 		return nil
 	}
 	return e
+}
+
+// plainAggregates is how a tree says that nothing is grouped unasked.
+const plainAggregates = "STANDARD_HANDLING"
+
+// storageOf names an entity's storage and nothing else.
+func storageOf(key string) *sqlast.BaseTable {
+	return &sqlast.BaseTable{Catalog: semantic.StorageCatalog, Schema: semantic.StorageSchema, Table: key}
 }
 
 // offered checks the select list: bare columns that the subject has, masks as

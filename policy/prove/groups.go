@@ -185,11 +185,7 @@ func offers(s *sqlast.SelectNode, fence map[string]string) map[string]string {
 
 // onlyItems reports that a query gives one row for each row of its FROM.
 func onlyItems(s *sqlast.SelectNode) bool {
-	if len(s.CTEs)+len(s.Modifiers)+len(s.Groups)+len(s.GroupSets) > 0 || s.Where != nil || s.Having != nil || s.Qualify != nil || s.Sample != nil ||
-		s.Aggregates != "STANDARD_HANDLING" {
-		return false
-	}
-	return !slices.ContainsFunc(s.Select, func(e sqlast.Expr) bool {
+	return same(s, &sqlast.SelectNode{Select: s.Select, From: s.From, Aggregates: plainAggregates}) && !slices.ContainsFunc(s.Select, func(e sqlast.Expr) bool {
 		return found(e, func(e sqlast.Expr) bool { f, ok := e.(*sqlast.Function); return ok && groupFunctions[f.Name] })
 	})
 }

@@ -172,7 +172,7 @@ func inside(q sqlast.Query) *sqlast.SelectNode {
 		return nil
 	}
 	ref, ok := outer.From.(*sqlast.SubqueryRef)
-	if !ok || !same(outer, &sqlast.SelectNode{Select: []sqlast.Expr{&sqlast.Star{}}, From: ref, Aggregates: outer.Aggregates}) {
+	if !ok || !same(outer, &sqlast.SelectNode{Select: []sqlast.Expr{&sqlast.Star{}}, From: ref, Aggregates: plainAggregates}) {
 		return nil
 	}
 	s, _ := ref.Query.(*sqlast.SelectNode)
@@ -238,10 +238,10 @@ func keysOf(list []semantic.Name) []string {
 	return slices.Compact(out)
 }
 
+// plainSelect reports a select list over an entity's storage, with a condition or
+// without one, and nothing else.
 func plainSelect(s *sqlast.SelectNode, key string) bool {
-	b, ok := s.From.(*sqlast.BaseTable)
-	return ok && b.Catalog == semantic.StorageCatalog && b.Schema == semantic.StorageSchema && b.Table == key && b.Alias == "" &&
-		len(s.CTEs)+len(s.Modifiers)+len(s.Groups)+len(s.GroupSets) == 0 && s.Having == nil && s.Qualify == nil && s.Sample == nil
+	return same(s, &sqlast.SelectNode{Select: s.Select, From: storageOf(key), Where: s.Where, Aggregates: plainAggregates})
 }
 
 // bindAlone plans each fence by itself: what binds alone is correlated with

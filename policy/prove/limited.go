@@ -83,7 +83,7 @@ func (r *treeReader) wrapper(s *sqlast.SelectNode, inner *sqlast.SelectNode, b *
 	if e == nil {
 		return // and refused
 	}
-	if !same(s, &sqlast.SelectNode{Select: s.Select, From: s.From, Aggregates: "STANDARD_HANDLING"}) {
+	if !same(s, &sqlast.SelectNode{Select: s.Select, From: s.From, Aggregates: plainAggregates}) {
 		r.fail("more than dimensions stands around the fence of %q", e.Name.Key())
 	}
 	access := r.in.Decision.Entities[e.Name.Key()]

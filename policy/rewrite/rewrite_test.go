@@ -61,7 +61,11 @@ func TestStages(t *testing.T) {
 					b.Refs[0].Conjuncts = append(b.Refs[0].Conjuncts, c)
 				}
 			}
-			r, err := rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: rowCap})
+			opts := rewrite.Options{RowCap: rowCap}
+			if td.HasArg("model") { // wrote it all
+				opts.Model = []resolve.Span{{End: len(td.Input)}}
+			}
+			r, err := rewrite.Apply(context.Background(), db, b, d, opts)
 			if err != nil {
 				return err.Error()
 			}
@@ -125,6 +129,81 @@ func TestWrongFactsAreNotSpliced(t *testing.T) {
 		require.Equal(t, c.code, diag.CodeOf(err), "%s: %v", name, err)
 		require.Equal(t, c.code == "", r != nil, name)
 	}
+}
+
+// TestOverlapsAreToldAsSuch: replacements that do not fit side by side are refused
+// before the text is made.
+func TestOverlapsAreToldAsSuch(t *testing.T) {
+	db := open(t)
+	for _, change := range []func(*resolve.Ref){
+		func(r *resolve.Ref) { r.Name.End = 1000 },
+		func(r *resolve.Ref) { r.Name.End = r.Name.Start - 1 },
+	} {
+		_, err := apply(t, db, "SELECT id FROM orders o LIMIT 5", people()["analyst"], func(b *resolve.Bound) { change(&b.Refs[0]) })
+		require.ErrorContains(t, err, "two replacements of the text overlap")
+	}
+}
+
+// TestDecisionsThatDoNotCover: what a dimension reads must be covered, too, and a
+// rule without a condition is no rule.
+func TestDecisionsThatDoNotCover(t *testing.T) {
+	db := open(t)
+	big := func(b *resolve.Bound) { b.Refs[0].Columns = []semantic.Name{"big_region"} }
+	d := people()["analyst"]
+	delete(d.Entities["customers"].Columns, "region")
+	_, err := apply(t, db, "SELECT big_region FROM customers", d, big)
+	require.Equal(t, diag.PolicyColumn, diag.CodeOf(err))
+	d = people()["analyst"]
+	a := d.Entities["customers"]
+	a.Rows.SQL = " "
+	d.Entities["customers"] = a
+	_, err = apply(t, db, "SELECT big_region FROM customers", d, big)
+	require.Equal(t, diag.PolicyUnsay, diag.CodeOf(err))
+}
+
+// TestUsesAreNamesOfColumns gives Apply places of limited columns that hold something else.
+func TestUsesAreNamesOfColumns(t *testing.T) {
+	db := open(t)
+	d := people()["analyst"]
+	const sql = "SELECT c.id FROM customers c JOIN customers e ON c.ssn = e.ssn"
+	for name, change := range map[string]func([]resolve.Use) []resolve.Use{
+		"":                func(u []resolve.Use) []resolve.Use { return u },
+		"another column":  func(u []resolve.Use) []resolve.Use { u[1].At = u[0].At; return u },
+		"no column":       func(u []resolve.Use) []resolve.Use { u[1].At = 0; return u },
+		"outside":         func(u []resolve.Use) []resolve.Use { u[1].At = 1000; return u },
+		"of two":          func(u []resolve.Use) []resolve.Use { u[2].At = u[1].At; return u },
+		"less than found": func(u []resolve.Use) []resolve.Use { return u[:2] },
+	} {
+		st, err := sqlast.Parse(context.Background(), db, sql)
+		require.NoError(t, err)
+		b, err := resolve.Resolve(context.Background(), st, view{d}, resolve.Options{})
+		require.NoError(t, err)
+		require.Len(t, b.Uses, 3)
+		b.Uses = change(b.Uses)
+		_, err = rewrite.Apply(context.Background(), db, b, d, rewrite.Options{RowCap: 9})
+		require.Equal(t, name == "" || name == "less than found", err == nil, "%s: %v", name, err)
+	}
+}
+
+// TestParserThatFails: whichever call of the parser fails, what it says comes back.
+func TestParserThatFails(t *testing.T) {
+	db := open(t)
+	d := people()["grouped"]
+	st, err := sqlast.Parse(context.Background(), db, "SELECT sum(total_cents) AS s FROM orders")
+	require.NoError(t, err)
+	b, err := resolve.Resolve(context.Background(), st, view{d}, resolve.Options{})
+	require.NoError(t, err)
+	calls := 0
+	for ; ; calls++ {
+		p := &flaky{DB: db, left: calls, last: diag.New(diag.ExecuteCrashed, "gone")}
+		_, err := rewrite.Apply(context.Background(), p, b, d, rewrite.Options{RowCap: 9})
+		if p.left >= 0 {
+			require.NoError(t, err)
+			break
+		}
+		require.Equal(t, diag.ExecuteCrashed, diag.CodeOf(err), "call %d", calls)
+	}
+	require.Equal(t, 3, calls)
 }
 
 func TestApplyNeverChangesTheStatement(t *testing.T) {
