@@ -74,6 +74,9 @@ scoreboard: ## ask every case and print right, refused and wrong by suite; CASES
 postgres: ## hold the recorded answers of PostgreSQL 15 against a server of its own, installed where there is none
 	tools/postgres.sh go run ./test/postgres
 
+security: ## run every security suite and print cases, leaks and over-blocks; WRITE=1 writes docs/security.md
+	go run ./test/security $(if $(WRITE),-write)
+
 fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZZTIME (20s)
 	RANDOM_SEEDS=1 go test ./test/scoreboard ./compiler/emit ./policy/rewrite ./policy/opa -count=1 -timeout 60m -rapid.checks=$(WORLDS)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
@@ -82,4 +85,4 @@ fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZ
 mutants: ## remove each check between a question and its answer; a test must notice
 	go run ./test/mutation
 
-.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard postgres fuzz mutants
+.PHONY: help build demo serve test check fmt lint cue opa golden golden-clean bench scoreboard postgres security fuzz mutants
