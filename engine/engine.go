@@ -287,10 +287,11 @@ func (q *query) prove(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	reasons, err := q.w.policy.Verify(ctx, q.evidence.Summary)
+	reasons, logged, err := q.w.policy.Verify(ctx, q.evidence.Summary)
 	if err != nil {
 		return err
 	}
+	q.logged = logged
 	if len(reasons) > 0 {
 		q.refusedBy = reasons
 		return refused(diag.PolicyVerify, "the policy's verify rules refuse this query", reasons)

@@ -20,6 +20,7 @@ type Explanation struct {
 	Verdict  string           `json:"verdict"`
 	Reasons  []policy.Reason  `json:"reasons"`
 	Rules    []policy.RuleRef `json:"rules"`
+	Logged   []policy.Logged  `json:"logged"` // rules in log-only mode, operators only
 	Fences   []Fence          `json:"fences"`
 	Proof    []string         `json:"proof"` // the scans of the bound plan, one each
 	Plan     string           `json:"plan"`  // the bound plan's operators, operators only
@@ -42,7 +43,7 @@ const RoleOperator = "operator"
 // error of that stage, as for any question.
 func (q *query) explain(context.Context) (*Answer, error) {
 	spelled := slices.Contains(q.req.Subject.Roles, RoleOperator)
-	x := &Explanation{SQL: q.shownSQL(), Facts: q.shownFacts(), Verdict: q.decision.Verdict.String(), Reasons: q.decision.Reasons, Rules: rules(q.decision), Fences: []Fence{}}
+	x := &Explanation{SQL: q.shownSQL(), Facts: q.shownFacts(), Verdict: q.decision.Verdict.String(), Reasons: q.decision.Reasons, Rules: rules(q.decision), Logged: []policy.Logged{}, Fences: []Fence{}}
 	if x.Reasons == nil {
 		x.Reasons = []policy.Reason{}
 	}
@@ -72,6 +73,7 @@ func (q *query) explain(context.Context) (*Answer, error) {
 		x.Columns = append(x.Columns, o.Name+q.lineage(o.From))
 	}
 	if spelled {
+		x.Logged = append(x.Logged, q.tried()...)
 		x.FinalSQL, x.Plan = q.proved.Text(), q.evidence.Plan
 	}
 	return &Answer{QueryID: q.id, Explain: x, Applied: q.applied(), Warnings: []string{}}, nil
@@ -136,6 +138,11 @@ func (x *Explanation) Text() string {
 		decision = append(decision, fmt.Sprintf("rule %s at %s:%d", r.ID, r.File, r.Line))
 	}
 	part("decision", decision...)
+	var logged []string
+	for _, l := range x.Logged {
+		logged = append(logged, fmt.Sprintf("%s.%s at %s:%d would %s", l.Document, l.Rule.ID, l.Rule.File, l.Rule.Line, l.Would))
+	}
+	part("log only", logged...)
 	var fences []string
 	for _, f := range x.Fences {
 		line := f.Entity + " (" + strings.Join(f.Columns, ", ") + ") rows: " + f.Rows

@@ -34,13 +34,13 @@ type EntityAccess struct {
 	Rules   []policy.RuleRef `json:"rules"` // that make it visible
 	// Fault says why the entity is closed to the subject although rules speak of it:
 	// one of them cannot be applied. "" when none is at fault.
-	Fault    string           `json:"fault"`
-	Rows     RowAccess        `json:"rows"`
-	MinGroup GroupAccess      `json:"min_group"`
-	Question QuestionAccess   `json:"question"`
-	Columns  []ColumnAccess   `json:"columns"`
-	Measures []Closed         `json:"measures_closed"` // that it may not ask for
-	Logged   []policy.RuleRef `json:"logged"`          // in log-only mode: would have spoken
+	Fault    string          `json:"fault"`
+	Rows     RowAccess       `json:"rows"`
+	MinGroup GroupAccess     `json:"min_group"`
+	Question QuestionAccess  `json:"question"`
+	Columns  []ColumnAccess  `json:"columns"`
+	Measures []Closed        `json:"measures_closed"` // that it may not ask for
+	Logged   []policy.Logged `json:"logged"`          // in log-only mode: would have spoken
 }
 
 // RowAccess is which rows are seen. Condition is SQL, for "some".
@@ -159,7 +159,7 @@ func entityAccess(e *semantic.Entity, account opa.Account) EntityAccess {
 	out := EntityAccess{Entity: string(e.Name), Visible: access.Visible, Rules: []policy.RuleRef{}, MinGroup: groupAccess(access.MinGroup),
 		Rows:     RowAccess{Seen: "none", Rules: []policy.RuleRef{}},
 		Question: QuestionAccess{Verdict: policy.Deny.String(), Reasons: []policy.Reason{}, Rules: []policy.RuleRef{}},
-		Columns:  []ColumnAccess{}, Measures: []Closed{}, Logged: append([]policy.RuleRef{}, access.Logged...)}
+		Columns:  []ColumnAccess{}, Measures: []Closed{}, Logged: append([]policy.Logged{}, access.Logged...)}
 	out.Rules = append(out.Rules, account.Visible...)
 	if !access.Visible {
 		return out

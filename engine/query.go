@@ -69,7 +69,8 @@ type query struct {
 	rewritten *rewrite.Rewritten
 	proved    prove.Proved
 	evidence  *prove.Evidence
-	beside    []string // proved texts that ran beside for the same answer
+	logged    []policy.Logged // by the rules on the final text
+	beside    []string        // proved texts that ran beside for the same answer
 }
 
 func (e *Engine) begin(ctx context.Context, w *world, req Request) *query {

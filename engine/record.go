@@ -73,6 +73,7 @@ func (q *query) record(ans *Answer, err error) audit.Record {
 			}
 		}
 	}
+	r.Logged = append(r.Logged, q.tried()...)
 	if q.bound != nil {
 		for _, ref := range q.bound.Refs {
 			if s := string(ref.Entity.Source.Source); !slices.Contains(r.Sources, s) {
@@ -101,7 +102,7 @@ func emptyRecord(e *Engine, id, tool string, s policy.Subject, asked json.RawMes
 	}
 	return audit.Record{
 		ID: id, Time: e.now(), Subject: s, Tool: tool, Question: asked,
-		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{},
+		Entities: []audit.EntityUse{}, Functions: []string{}, Reasons: []policy.Reason{}, Rules: []policy.RuleRef{}, Logged: []policy.Logged{},
 		BesideSQL: []string{}, Sources: []string{}, StageMS: map[string]float64{}, Outcome: "answered", Errors: []string{},
 	}
 }
@@ -125,6 +126,23 @@ func outcome(r *audit.Record, err error) {
 		}
 	}
 	r.RawError = strings.Join(raw, "\n")
+}
+
+// tried lists what rules in log-only mode would have done: those about the entities
+// of the question, or of all it looked for when it was refused before they were known.
+func (q *query) tried() []policy.Logged {
+	out := slices.Concat(q.decision.Logged, q.logged)
+	if q.bound == nil && q.req.SQL == "" && q.req.Question == nil {
+		return nil // a description asks nothing
+	}
+	access := q.view.looked()
+	if q.bound != nil {
+		access = q.view.touched(q.bound)
+	}
+	for _, key := range slices.Sorted(maps.Keys(access)) {
+		out = append(out, access[key].Logged...)
+	}
+	return out
 }
 
 // uses lists what the facts say of each column, with the mask through which it was used.

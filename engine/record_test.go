@@ -18,7 +18,7 @@ import (
 )
 
 // recordKeys are the fields that every record has, whatever happened.
-var recordKeys = []string{"id", "time", "subject", "tool", "replays", "question", "normalised", "hash", "entities", "functions", "verdict", "reasons", "rules",
+var recordKeys = []string{"id", "time", "subject", "tool", "replays", "question", "normalised", "hash", "entities", "functions", "verdict", "reasons", "rules", "logged",
 	"policy_revision", "model_revision", "final_sql", "beside_sql", "sources", "rows", "bytes", "truncated", "cached", "stage_ms", "outcome", "errors", "raw_error"}
 
 func TestEveryRecordIsComplete(t *testing.T) {

@@ -19,15 +19,31 @@ type view struct {
 	now     time.Time
 	seen    map[string]*resolve.Visible
 	access  map[string]policy.EntityAccess
-	listed  []Metric // nil until metrics was asked
+	asked   map[string]bool // entities that were named, by key
+	listed  []Metric        // nil until metrics was asked
 }
 
 func newView(ctx context.Context, w *world, s policy.Subject, now time.Time) *view {
-	return &view{ctx: ctx, w: w, subject: s, now: now, seen: map[string]*resolve.Visible{}, access: map[string]policy.EntityAccess{}}
+	return &view{ctx: ctx, w: w, subject: s, now: now, seen: map[string]*resolve.Visible{}, access: map[string]policy.EntityAccess{}, asked: map[string]bool{}}
 }
 
 // Entity satisfies resolve.View: hidden and missing are both nil.
 func (v *view) Entity(n semantic.Name) (*resolve.Visible, error) {
+	v.asked[n.Key()] = true
+	return v.entity(n)
+}
+
+// looked gives the access of the entities that a question named, also when it was
+// refused before they were known.
+func (v *view) looked() map[string]policy.EntityAccess {
+	out := map[string]policy.EntityAccess{}
+	for key := range v.asked {
+		out[key] = v.access[key]
+	}
+	return out
+}
+
+func (v *view) entity(n semantic.Name) (*resolve.Visible, error) {
 	e := v.w.catalog.Entity(n)
 	if e == nil {
 		return nil, nil
@@ -60,7 +76,7 @@ func (v *view) Entity(n semantic.Name) (*resolve.Visible, error) {
 func (v *view) Names() []string {
 	var out []string
 	for _, e := range v.w.catalog.Entities {
-		if vis, err := v.Entity(e.Name); err == nil && vis != nil {
+		if vis, err := v.entity(e.Name); err == nil && vis != nil {
 			out = append(out, string(e.Name))
 		}
 	}

@@ -47,6 +47,14 @@ type RuleRef struct {
 	Line int    `json:"line"`
 }
 
+// Logged is a rule in log-only mode that would have spoken, and what it would have
+// done, in words for the policy's author: "would deny it: ...".
+type Logged struct {
+	Rule     RuleRef `json:"rule"`
+	Document string  `json:"document"` // visible, columns, masks, rows, deny, ...
+	Would    string  `json:"would"`
+}
+
 // Truth says whether a predicate is constant. The zero value is Never.
 type Truth int
 
@@ -99,7 +107,7 @@ type EntityAccess struct {
 	MinGroup MinGroup
 	Rules    []RuleRef
 	// Logged are the rules in log-only mode that would have spoken.
-	Logged []RuleRef
+	Logged []Logged
 }
 
 // MinGroup obliges answers over an entity to groups of a size. The zero value
@@ -167,7 +175,7 @@ type Decision struct {
 	Limits   Limits // never wider than the facts' limits
 	Rules    []RuleRef
 	// Logged are the rules in log-only mode that would have spoken.
-	Logged   []RuleRef
+	Logged   []Logged
 	Revision string // of the policy bundle
 }
 

@@ -90,8 +90,8 @@ func entityText(b *strings.Builder, a engine.EntityAccess) {
 	if a.MinGroup.Size > 1 || a.MinGroup.FilterSets > 0 {
 		fmt.Fprintf(b, "    groups: %s%s\n", groupText(a.MinGroup), by(one(a.MinGroup.Rule)))
 	}
-	if len(a.Logged) > 0 {
-		fmt.Fprintf(b, "    in log-only mode: %s\n", engine.RuleList(a.Logged))
+	for _, l := range a.Logged {
+		fmt.Fprintf(b, "    log only: would %s%s\n", l.Would, by([]policy.RuleRef{l.Rule}))
 	}
 	for _, line := range together(a.Columns, func(c engine.ColumnAccess) (string, string) { return c.Column, columnText(c) + by(c.Rules) }) {
 		fmt.Fprintf(b, "    %s\n", line)

@@ -40,6 +40,7 @@ type Record struct {
 	Verdict    string             `json:"verdict"` // allow or deny; "" when no decision was reached
 	Reasons    []policy.Reason    `json:"reasons"` // of the decision, or of the rules on the final text
 	Rules      []policy.RuleRef   `json:"rules"`   // rules applied; those of rows and columns also where no decision was reached
+	Logged     []policy.Logged    `json:"logged"`  // rules in log-only mode that would have spoken
 	Policy     string             `json:"policy_revision"`
 	Model      string             `json:"model_revision"`
 	FinalSQL   string             `json:"final_sql"`  // "" when nothing was proved

@@ -33,6 +33,12 @@ func (p *Policy) Account(ctx context.Context, s policy.Subject, now time.Time, e
 		return out, err
 	}
 	out.Access = access
+	if err == nil {
+		if out.Access.Logged, err = p.entityTrials(ctx, s, now, e, access); ctx.Err() != nil {
+			return out, err
+		}
+		err = nil // what trials fail by is among what is logged
+	}
 	input, inputErr := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
 	if inputErr != nil {
 		return out, inputErr

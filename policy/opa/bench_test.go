@@ -66,7 +66,7 @@ func BenchmarkVerify(b *testing.B) {
 		s.Relations = append(s.Relations, policy.SummaryRelation{Entity: fmt.Sprint(i), Columns: []string{"a", "b"}, Predicate: `"tenant" = 'acme'`, Fenced: true})
 	}
 	for b.Loop() {
-		reasons, err := p.Verify(context.Background(), s)
+		reasons, _, err := p.Verify(context.Background(), s)
 		require.NoError(b, err)
 		require.Empty(b, reasons)
 	}

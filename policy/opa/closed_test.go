@@ -174,7 +174,7 @@ func TestClaims(t *testing.T) {
 		d, err := p.Decide(ctx, f, seen)
 		requireCode(t, diag.PolicyDenied, err)
 		require.Equal(t, policy.Deny, d.Verdict)
-		_, err = p.Verify(ctx, policy.Summary{Subject: s})
+		_, _, err = p.Verify(ctx, policy.Summary{Subject: s})
 		requireCode(t, diag.PolicyDenied, err)
 	}
 	for claim, want := range map[any]string{"acme": `"tenant" = 'acme'`, "": `"tenant" = ''`} {
@@ -433,22 +433,22 @@ func TestVerify(t *testing.T) {
 	p, err := Open(sampleRego, Options{MaskKey: testKey, Timeout: time.Second})
 	require.NoError(t, err)
 	s := policy.Summary{Subject: people["ana"], Relations: []policy.SummaryRelation{{Entity: "orders", Predicate: `"tenant" = 'acme'`, Fenced: true}}}
-	reasons, err := p.Verify(ctx, s)
+	reasons, _, err := p.Verify(ctx, s)
 	require.NoError(t, err)
 	require.Empty(t, reasons)
 
 	s.Relations[0].Fenced = false
-	reasons, err = p.Verify(ctx, s)
+	reasons, _, err = p.Verify(ctx, s)
 	require.NoError(t, err)
 	require.Equal(t, "unguarded", reasons[0].Rule.ID)
 	require.Equal(t, "rego/verify.rego", reasons[0].Rule.File)
 
 	silent := openText(t, map[string]string{"verify.rego": "package plumbline.verify\n\nallow.x if input.nothing\n"})
-	reasons, err = silent.Verify(ctx, s)
+	reasons, _, err = silent.Verify(ctx, s)
 	require.NoError(t, err)
 	require.NotEmpty(t, reasons, "undefined does not pass")
 
 	broken := openText(t, map[string]string{"verify.rego": "package plumbline.verify\n\nallow.x := 5\n"})
-	_, err = broken.Verify(ctx, s)
+	_, _, err = broken.Verify(ctx, s)
 	requireCode(t, diag.PolicyDenied, err)
 }

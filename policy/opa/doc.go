@@ -33,6 +33,9 @@
 // model's. A masks rule always wins, and stands on the model's mask where the model
 // has one; two different masks on one column close the entity. Any deny rule beats every allow rule.
 //
+// A rule annotated with custom.mode "log" decides nothing; what it would have done
+// is told in EntityAccess.Logged, Decision.Logged and by Verify.
+//
 // # Rows
 //
 // A rows rule is evaluated partially, per subject and entity, with input.row

@@ -57,6 +57,9 @@ func (p *Policy) Entity(ctx context.Context, s policy.Subject, now time.Time, e 
 	if err != nil {
 		return policy.EntityAccess{}, discreet(err)
 	}
+	if access.Logged, err = p.entityTrials(ctx, s, now, e, access); err != nil && ctx.Err() != nil {
+		return policy.EntityAccess{}, err
+	}
 	p.cache.put(key, access)
 	return access, nil
 }
@@ -139,19 +142,32 @@ func describe(e *semantic.Entity) entityInput {
 // columns gives each listed field its class and mask, and the rules that did so.
 // The widest class that a rule grants holds, never wider than the model's.
 func (p *Policy) columns(ctx context.Context, e *semantic.Entity, answer accessAnswer) (map[string]policy.ColumnAccess, []policy.RuleRef, error) {
+	out, applied, err := p.classes(e, answer.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.modelMasks(ctx, e, out); err != nil {
+		return nil, nil, err
+	}
+	masked, err := p.masks(ctx, e, answer.Masks, out)
+	return out, append(applied, masked...), err
+}
+
+// classes is columns without masks.
+func (p *Policy) classes(e *semantic.Entity, granted map[string]map[string]string) (map[string]policy.ColumnAccess, []policy.RuleRef, error) {
 	out := map[string]policy.ColumnAccess{}
 	var applied []policy.RuleRef
-	for _, id := range sortedKeys(answer.Columns) {
+	for _, id := range sortedKeys(granted) {
 		rule := p.rules.ref(accessPackage, "columns", id)
 		if rule.File == "" {
 			return nil, nil, failed(errUncollected("columns", id))
 		}
-		for _, name := range sortedKeys(answer.Columns[id]) {
+		for _, name := range sortedKeys(granted[id]) {
 			f, err := fieldOf(e, name, rule)
 			if err != nil {
 				return nil, nil, err
 			}
-			class, ok := semantic.ParseVisibility(answer.Columns[id][name])
+			class, ok := semantic.ParseVisibility(granted[id][name])
 			if !ok {
 				return nil, nil, diag.New(diag.PolicyUnsay, "a column's class is output, filter, join or private; columns.%s says another word", id).At(rulePos(rule))
 			}
@@ -160,15 +176,11 @@ func (p *Policy) columns(ctx context.Context, e *semantic.Entity, answer accessA
 			}
 			out[f.Name.Key()] = policy.ColumnAccess{Class: min(class, f.Visibility)}
 		}
-		if len(answer.Columns[id]) > 0 {
+		if len(granted[id]) > 0 {
 			applied = append(applied, rule)
 		}
 	}
-	if err := p.modelMasks(ctx, e, out); err != nil {
-		return nil, nil, err
-	}
-	masked, err := p.masks(ctx, e, answer, out)
-	return out, append(applied, masked...), err
+	return out, applied, nil
 }
 
 // modelMasks puts the model's masks over the listed columns, for every subject.
@@ -199,18 +211,18 @@ const modelRule = "model"
 // masks puts the policy's masks over the listed columns, each on the model's mask
 // where there is one. A mask on a column that is not listed changes nothing: it
 // stays hidden.
-func (p *Policy) masks(ctx context.Context, e *semantic.Entity, answer accessAnswer, columns map[string]policy.ColumnAccess) ([]policy.RuleRef, error) {
+func (p *Policy) masks(ctx context.Context, e *semantic.Entity, answer map[string]map[string]maskSpec, columns map[string]policy.ColumnAccess) ([]policy.RuleRef, error) {
 	var applied []policy.RuleRef
 	model := make(map[string]*policy.Mask, len(columns))
 	for key, column := range columns {
 		model[key] = column.Mask
 	}
-	for _, id := range sortedKeys(answer.Masks) {
+	for _, id := range sortedKeys(answer) {
 		rule := p.rules.ref(accessPackage, "masks", id)
 		if rule.File == "" {
 			return nil, failed(errUncollected("masks", id))
 		}
-		for _, name := range sortedKeys(answer.Masks[id]) {
+		for _, name := range sortedKeys(answer[id]) {
 			f, err := fieldOf(e, name, rule)
 			if err != nil {
 				return nil, err
@@ -220,7 +232,7 @@ func (p *Policy) masks(ctx context.Context, e *semantic.Entity, answer accessAns
 				continue
 			}
 			under := model[f.Name.Key()]
-			m, err := p.maskOf(ctx, answer.Masks[id][name].mask(), e, f, rule, under)
+			m, err := p.maskOf(ctx, answer[id][name].mask(), e, f, rule, under)
 			if err != nil {
 				return nil, err
 			}
@@ -230,7 +242,7 @@ func (p *Policy) masks(ctx context.Context, e *semantic.Entity, answer accessAns
 			column.Mask = m
 			columns[f.Name.Key()] = column
 		}
-		if len(answer.Masks[id]) > 0 {
+		if len(answer[id]) > 0 {
 			applied = append(applied, rule)
 		}
 	}

@@ -57,6 +57,7 @@ type Policy struct {
 	rows     map[string]rego.PreparedPartialQuery // by rule id
 	question rego.PreparedEvalQuery
 	verify   rego.PreparedEvalQuery
+	trials   trials
 
 	cache       accessCache
 	expressions expressionCache
@@ -255,6 +256,7 @@ func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
 	prepare := func(query string) (rego.PreparedEvalQuery, error) {
 		return rego.New(rego.Compiler(c), rego.Store(store), rego.Query(query), rego.StrictBuiltinErrors(true)).PrepareForEval(ctx)
 	}
+	p.trials = trials{}
 	var errs []error
 	for _, q := range []struct {
 		into *rego.PreparedEvalQuery
@@ -265,11 +267,16 @@ func (p *Policy) prepare(c *ast.Compiler, data map[string]any) error {
 		{&p.verify, []string{verifyPackage + ".allow", verifyPackage + ".deny"}},
 	} {
 		var err error
-		*q.into, err = prepare(p.rules.query(q.docs...))
+		*q.into, err = prepare(p.rules.query(false, q.docs...))
 		errs = append(errs, err)
+		if p.rules.hasTrial(q.docs) {
+			pkg := q.docs[0][:strings.LastIndexByte(q.docs[0], '.')]
+			p.trials[pkg], err = prepare(p.rules.query(true, q.docs...))
+			errs = append(errs, err)
+		}
 	}
 	p.rows = make(map[string]rego.PreparedPartialQuery)
-	for _, r := range p.rules.of(accessPackage, "rows") {
+	for _, r := range slices.Concat(p.rules.of(accessPackage, "rows"), p.rules.tried(accessPackage, "rows")) {
 		ref := ast.MustParseRef("data." + accessPackage + ".rows").Append(ast.StringTerm(r.ID))
 		prepared, err := rego.New(rego.Compiler(c), rego.Store(store), rego.StrictBuiltinErrors(true),
 			rego.ParsedQuery(ast.NewBody(ast.NewExpr(ast.NewTerm(ref))))).PrepareForPartial(ctx)

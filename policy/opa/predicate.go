@@ -28,12 +28,17 @@ var rowRef = ast.MustParseTerm("input.row")
 // remains. No remaining alternative means Never. An alternative without a
 // condition is refused: every row must be spelled out by an all_rows rule.
 func (p *Policy) predicate(ctx context.Context, input ast.Value, e *semantic.Entity) (policy.Predicate, error) {
+	return p.predicateOf(ctx, input, e, p.rules.of(accessPackage, "rows"))
+}
+
+// predicateOf is predicate for some of the rows rules.
+func (p *Policy) predicateOf(ctx context.Context, input ast.Value, e *semantic.Entity, rules []policy.RuleRef) (policy.Predicate, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.options.Timeout)
 	defer cancel()
 	out := policy.Predicate{Truth: policy.Never}
 	var alternatives []string
 	reads, through := map[string]bool{}, map[semantic.Name]bool{}
-	for _, rule := range p.rules.of(accessPackage, "rows") {
+	for _, rule := range rules {
 		partial, err := p.rows[rule.ID].Partial(bounded, rego.EvalParsedInput(input),
 			rego.EvalParsedUnknowns([]*ast.Term{rowRef}), rego.EvalRuleIndexing(false))
 		if err != nil {

@@ -52,25 +52,36 @@ func (p *Policy) Decide(ctx context.Context, f policy.Facts, access map[string]p
 	if len(reasons) == 0 {
 		d.Verdict = policy.Allow
 	}
+	if d.Logged, err = p.tried(ctx, questionPackage, input); err != nil && ctx.Err() != nil {
+		return policy.Decision{}, err
+	}
 	return d, nil
 }
 
 // Verify asks the bundle about the final text. No reason means that it passes;
-// no allow rule, a deny rule, or a failed evaluation means that it does not.
-func (p *Policy) Verify(ctx context.Context, s policy.Summary) ([]policy.Reason, error) {
+// no allow rule, a deny rule, or a failed evaluation means that it does not. What
+// rules in log-only mode would have done is given beside it.
+func (p *Policy) Verify(ctx context.Context, s policy.Summary) ([]policy.Reason, []policy.Logged, error) {
 	if err := checkClaims(s.Subject); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	input, err := inputValue(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var answer verdict
 	if err := p.evaluate(ctx, p.verify, input, &answer); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_, reasons, err := p.judge(verifyPackage, answer)
-	return reasons, err
+	if err != nil {
+		return nil, nil, err
+	}
+	logged, err := p.tried(ctx, verifyPackage, input)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil, err
+	}
+	return reasons, logged, nil
 }
 
 // judge gives the rules that spoke and the reasons against; no reason means yes.

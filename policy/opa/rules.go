@@ -2,6 +2,7 @@ package opa
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/open-policy-agent/opa/v1/ast"
@@ -37,14 +38,15 @@ var documents = []struct {
 }
 
 // ruleTable holds the deciding rules by package.document, sorted by id. Several
-// bodies under one id are one rule, placed where the first of them starts.
+// bodies under one id are one rule, placed where the first of them starts. Rules in
+// log-only mode stand apart, under "log package.document".
 type ruleTable map[string][]policy.RuleRef
 
 func (t ruleTable) of(pkg, doc string) []policy.RuleRef { return t[pkg+"."+doc] }
 
 // ref finds the rule of an id; a rule that was not collected has no place.
 func (t ruleTable) ref(pkg, doc, id string) policy.RuleRef {
-	for _, r := range t.of(pkg, doc) {
+	for _, r := range slices.Concat(t.of(pkg, doc), t.tried(pkg, doc)) {
 		if r.ID == id {
 			return r
 		}
@@ -52,15 +54,27 @@ func (t ruleTable) ref(pkg, doc, id string) policy.RuleRef {
 	return policy.RuleRef{ID: id}
 }
 
-// query asks for several documents at once, each written package.document.
-func (t ruleTable) query(docs ...string) string {
+// query asks for several documents at once, each written package.document: for the
+// rules in force, or for those in log-only mode.
+func (t ruleTable) query(tried bool, docs ...string) string {
 	parts := make([]string, len(docs))
 	for i, d := range docs {
-		key := d[strings.LastIndexByte(d, '.')+1:]
-		parts[i] = `"` + key + `": {}`
-		if len(t[d]) > 0 {
-			parts[i] = `"` + key + `": data.` + d
+		rules, others := t[d], t[logMode+" "+d]
+		if tried {
+			rules, others = others, rules
 		}
+		value := "{}"
+		switch {
+		case len(rules) > 0 && len(others) == 0:
+			value = "data." + d
+		case len(rules) > 0:
+			ids := make([]string, len(rules))
+			for n, r := range rules {
+				ids[n] = strconv.Quote(r.ID)
+			}
+			value = "{id: value | some id in [" + strings.Join(ids, ", ") + "]; value := data." + d + "[id]}"
+		}
+		parts[i] = `"` + d[strings.LastIndexByte(d, '.')+1:] + `": ` + value
 	}
 	return "result := {" + strings.Join(parts, ", ") + "}"
 }
@@ -79,6 +93,9 @@ func collectRules(c *ast.Compiler) (ruleTable, error) {
 			if !decides(pkg, doc) {
 				if err := unused(c, pkg, r); err != nil {
 					list = append(list, err)
+				}
+				if tried, err := trial(c, r); tried || err != nil {
+					list = append(list, diag.New(diag.ConfigRego, "custom.mode is of a rule that decides; %q decides nothing by itself", ref.String()).At(pos(r.Location)))
 				}
 				continue
 			}
@@ -100,9 +117,19 @@ func collectRules(c *ast.Compiler) (ruleTable, error) {
 			if doc != "rows" && pkg == accessPackage {
 				list = append(list, readsRow(c, r, doc, id)...)
 			}
-			table.add(pkg+"."+doc, policy.RuleRef{ID: id, File: r.Location.File, Line: r.Location.Row})
+			tried, err := trial(c, r)
+			if err != nil {
+				list = append(list, err)
+				continue
+			}
+			key := pkg + "." + doc
+			if tried {
+				key = logMode + " " + key
+			}
+			table.add(key, policy.RuleRef{ID: id, File: r.Location.File, Line: r.Location.Row})
 		}
 	}
+	list = append(list, table.mixed()...)
 	if len(table.of(accessPackage, "rows"))+len(table.of(accessPackage, "all_rows")) == 0 && len(list) == 0 {
 		list = append(list, diag.New(diag.ConfigRego, "a policy bundle says which rows are seen; package %s has neither rows.ID nor all_rows.ID", accessPackage))
 	}

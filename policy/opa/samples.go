@@ -72,9 +72,15 @@ func (t *sampling) subject(ctx context.Context, s policy.Subject) {
 		if rows.Truth == policy.Always { // what the row rules say is not in force here, so an error is none
 			rows, _ = t.policy.rowsOf(ctx, s, sampleTime, e)
 		}
-		t.report(err, fmt.Sprintf("for sample subject %q and entity %q", s.ID, e.Name))
+		where := fmt.Sprintf("for sample subject %q and entity %q", s.ID, e.Name)
+		t.report(err, where)
 		for _, r := range rows.Rules {
 			t.said[r.ID] = true
+		}
+		logged, err := t.policy.entityTrials(ctx, s, sampleTime, e, a)
+		t.report(err, where)
+		for _, l := range logged {
+			t.said[l.Rule.ID] = t.said[l.Rule.ID] || l.Document == "rows"
 		}
 		if a.Visible {
 			access[e.Name.Key()] = a
@@ -82,6 +88,9 @@ func (t *sampling) subject(ctx context.Context, s policy.Subject) {
 		}
 	}
 	_, err := t.policy.Decide(ctx, facts, access)
+	if input, bad := inputValue(facts); bad == nil && err == nil {
+		_, err = t.policy.tried(ctx, questionPackage, input)
+	}
 	t.report(err, fmt.Sprintf("for sample subject %q", s.ID))
 }
 
@@ -99,7 +108,7 @@ func (t *sampling) report(err error, where string) {
 // silent reports the rows rules that no sample made speak: whether they can be
 // said in SQL is not known, and a question would be the first to find out.
 func (t *sampling) silent() {
-	for _, r := range t.policy.rules.of(accessPackage, "rows") {
+	for _, r := range slices.Concat(t.policy.rules.of(accessPackage, "rows"), t.policy.rules.tried(accessPackage, "rows")) {
 		if !t.said[r.ID] {
 			t.list = append(t.list, diag.New(diag.ConfigRego, "rows.%s holds for no sample subject and no entity, so whether it can be said in SQL is not known", r.ID).
 				At(rulePos(r)).WithHint("add a subject for it to subjects.json beside the policies"))
