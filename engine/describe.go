@@ -353,7 +353,10 @@ func describing[T any](ctx context.Context, e *Engine, d Describing, fn func(*vi
 	if err := q.called(q.limits.Calls); err != nil {
 		return out, err
 	}
-	if out, err = fn(q.view); err == nil && ctx.Err() != nil {
+	if out, err = fn(q.view); err == nil { // a list that lacks what could not be decided is none
+		err = q.view.failure
+	}
+	if err == nil && ctx.Err() != nil {
 		err = diag.Wrap(ctx.Err(), diag.RequestCancelled, "the call was cancelled")
 	}
 	return out, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -21,6 +22,7 @@ type view struct {
 	access  map[string]policy.EntityAccess
 	asked   map[string]bool // entities that were named, by key
 	listed  []Metric        // nil until metrics was asked
+	failure error           // the first decision that failed
 }
 
 func newView(ctx context.Context, w *world, s policy.Subject, now time.Time) *view {
@@ -54,6 +56,7 @@ func (v *view) entity(n semantic.Name) (*resolve.Visible, error) {
 	}
 	access, err := v.w.policy.Entity(v.ctx, v.subject, v.now, e)
 	if err != nil {
+		v.failure = cmp.Or(v.failure, err)
 		return nil, err
 	}
 	v.access[key] = access

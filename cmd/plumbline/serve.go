@@ -72,11 +72,16 @@ func (e *env) reloads(eng *engine.Engine) (stop func()) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	changed := make(chan struct{}, 1)
 	var running sync.WaitGroup
-	running.Go(func() {
-		if err := watch(ctx, e.cli.Dir, eng, changed); err != nil {
+	unnoticed := func(err error) {
+		if err != nil {
 			fmt.Fprintf(e.stderr, "changes of files are not noticed, send SIGHUP instead: %v\n", err)
 		}
-	})
+	}
+	if w, err := newWatch(e.cli.Dir, eng); err != nil {
+		unnoticed(err)
+	} else {
+		running.Go(func() { unnoticed(w.run(ctx, changed)) })
+	}
 	running.Go(func() {
 		for {
 			select {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -14,29 +15,43 @@ import (
 // settle is how long files must rest before they are read: editors write in several steps.
 const settle = 200 * time.Millisecond
 
-// watch tells changed whenever a file of the configuration, the models or the
-// policies has changed and rested, until ctx ends. It follows folders that appear.
-func watch(ctx context.Context, root string, eng *engine.Engine, changed chan<- struct{}) error {
+// watch notices changes of the configuration, the models and the policies.
+type watch struct {
+	*fsnotify.Watcher
+	root string
+	eng  *engine.Engine
+}
+
+// newWatch begins to watch: what changes from now on is noticed.
+func newWatch(root string, eng *engine.Engine) (*watch, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
+		return nil, err
+	}
+	out := &watch{w, root, eng}
+	if err := out.follow(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return out, nil
+}
+
+// follow watches every folder that there is; those that appear are added later.
+func (w *watch) follow() error {
+	ws := w.eng.Workspace()
+	if err := w.Add(w.root); err != nil {
 		return err
 	}
-	defer func() { _ = w.Close() }() // nothing is lost with it
-	follow := func() error {
-		ws := eng.Workspace()
-		if err := w.Add(root); err != nil {
+	for _, dir := range []string{ws.Models, ws.Policies} {
+		if err := addTree(w.Watcher, dir); err != nil {
 			return err
 		}
-		for _, dir := range []string{ws.Models, ws.Policies} {
-			if err := addTree(w, dir); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	if err := follow(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// run tells changed whenever a file has changed and all have rested, until ctx ends.
+func (w *watch) run(ctx context.Context, changed chan<- struct{}) error {
+	defer func() { _ = w.Close() }() // nothing is lost with it
 	rest := time.NewTimer(settle)
 	rest.Stop()
 	for {
@@ -50,7 +65,7 @@ func watch(ctx context.Context, root string, eng *engine.Engine, changed chan<- 
 		case <-w.Errors: //nolint:errcheck // Something was missed, and a look finds it whatever it was.
 			rest.Reset(settle)
 		case <-rest.C:
-			if err := follow(); err != nil {
+			if err := w.follow(); err != nil {
 				return err
 			}
 			select {
