@@ -13,8 +13,8 @@ import (
 	"plumbline/semantic/diag"
 )
 
-// masking lists the functions that the expression of a mask may call. None raises
-// an error for any value, none makes more of a value than a few times its size, and
+// masking lists the functions that the expression of a mask may call. As CheckMask
+// lets them be called none raises an error for any value, none makes more of a value than a few times its size, and
 // each gives the same for the same values, at any time. LIKE is not among them: it
 // raises an error for a pattern that ends with its escape character.
 var masking = strings.Fields(`|| ^@

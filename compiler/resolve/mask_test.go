@@ -44,13 +44,14 @@ func (t masksTyper) Types(ctx context.Context, texts []string) ([]resolve.Typed,
 }
 
 // TestMasksAreTotal calls every function that a mask may call with values at the
-// ends of every type: what CheckMask takes raises nothing and stays small.
+// ends of every type: what CheckMask takes raises nothing and stays small. Some of
+// the functions raise for arguments, or types, that CheckMask does not take.
 func TestMasksAreTotal(t *testing.T) {
 	db := ducktest.Open(t, nil)
 	reviewed, called := resolve.Functions(), map[string]bool{}
 	for _, name := range resolve.Masking {
 		require.True(t, slices.ContainsFunc(reviewed, func(f resolve.Function) bool {
-			return f.Name == name && f.Kind == resolve.Scalar && !f.Raises && !f.Lambda && f.Size == ""
+			return f.Name == name && f.Kind == resolve.Scalar && !f.Lambda && f.Size == ""
 		}), name)
 		for _, typ := range slices.Sorted(maps.Keys(extremes)) {
 			sql := strings.ToUpper(strings.ReplaceAll(typ, "timestamptz", "TIMESTAMP WITH TIME ZONE"))
