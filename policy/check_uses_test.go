@@ -180,6 +180,28 @@ func TestPolicyNarrows(t *testing.T) {
 	require.Error(t, CheckUses(statement(c, equality("INNER", 0, "name", 2, "name")...), access), "a column of the same name is another one")
 }
 
+// TestTokensMatchInJoinsOnly: tokens of one space are equal where values are, in an
+// equality of two bare columns of entities and nowhere else.
+func TestTokensMatchInJoinsOnly(t *testing.T) {
+	c := people()
+	access := asModelled(c)
+	token := &Mask{Kind: "token", Filterable: true, Space: "mail"}
+	access["customers"].Columns["name"] = ColumnAccess{Class: semantic.Output, Mask: token}
+	access["employees"].Columns["name"] = ColumnAccess{Class: semantic.Output, Mask: token}
+	require.NoError(t, CheckUses(statement(c, equality("INNER", 0, "name", 2, "name")...), access))
+	for what, edit := range map[string]func(*resolve.Use){
+		"USING":         func(u *resolve.Use) { u.Clause = resolve.InUsing },
+		"an expression": func(u *resolve.Use) { u.Bare = false },
+		"no column":     func(u *resolve.Use) { u.Other = nil },
+		"before all":    func(u *resolve.Use) { u.OtherRef = -1 },
+		"behind all":    func(u *resolve.Use) { u.OtherRef = 3 },
+	} {
+		uses := equality("INNER", 0, "name", 2, "name")
+		edit(&uses[0])
+		require.Error(t, CheckUses(statement(c, uses[0]), access), what)
+	}
+}
+
 // TestNothingIsLeft: a column that may be filtered but not selected, and whose mask
 // may be selected but not filtered, gets one refusal in every clause that is true.
 func TestNothingIsLeft(t *testing.T) {

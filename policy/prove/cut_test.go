@@ -31,3 +31,15 @@ func TestEnclosingSkipsWhatIsNoBracket(t *testing.T) {
 		require.Equal(t, want, enclosing(text, strings.IndexByte(text, '@')), text)
 	}
 }
+
+// TestDollarsBehindWords: a dollar that follows a letter, a digit or _ belongs to a
+// name; behind any other sign it begins a literal.
+func TestDollarsBehindWords(t *testing.T) {
+	for _, sign := range []string{":", "[", "{", "~", "/", "@", "`", " "} {
+		inner := "a" + sign + "$$)$$ b"
+		require.Equal(t, inner, enclosing("("+inner+")", 1), sign)
+	}
+	for _, word := range []string{"0", "9", "a", "z", "A", "Z", "_", "ä"} {
+		require.Equal(t, "a"+word+"$$", enclosing("(a"+word+"$$)$$ b)", 1), word)
+	}
+}

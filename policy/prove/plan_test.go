@@ -70,12 +70,17 @@ func TestPlanIsReadStrictly(t *testing.T) {
 		{`"index":0,"child_indexes"`, `"index":18446744073709551614,"child_indexes"`, "no column of its entity"},
 		{`"LOGICAL_FILTER"`, `"LOGICAL_SAMPLE"`, "stands in no projection"},
 		{`"table_index":8`, `"more":8`, "projection over \"orders\" is not plain"},
+		{`"expressions":[{"expression_class":"BOUND_REF","index":1}]`, `"expressions":[]`, "projection over \"orders\" is not plain"},
+		{`"expressions":[{"expression_class":"BOUND_COMPARISON","left":{"expression_class":"BOUND_REF","index":0}}]`, `"expressions":[]`, "filter over \"orders\" is not plain"},
+		{`"projection_ids":[]`, `"projection_ids":null`, "not a plain scan"},
 	} {
 		require.Contains(t, onePlan, c.old)
 		_, err := readPlan([]byte(strings.Replace(onePlan, c.old, c.new, 1)), abs)
 		require.ErrorContains(t, err, c.want, c.new)
 	}
 	for _, c := range []struct{ old, new string }{
+		{`"LOGICAL_LIMIT"`, `"LOGICAL_DISTINCT"`}, {`"LOGICAL_LIMIT"`, `"LOGICAL_LIMIT","more":1`},
+		{`"UNSET","expression":null`, `"UNSET","expression":{}`}, {`"constant_integer":0,"expression":null`, `"constant_integer":0,"expression":{}`},
 		{`"UNSET"`, `"CONSTANT_VALUE"`}, {`"constant_integer":0`, `"constant_integer":1`}, {`"offset_val":{"type":"CONSTANT_VALUE"`, `"offset_val":{"type":"UNSET"`},
 	} {
 		got, err := readPlan([]byte(strings.Replace(onePlan, c.old, c.new, 1)), abs)
@@ -85,10 +90,13 @@ func TestPlanIsReadStrictly(t *testing.T) {
 	byNumber, err := readPlan([]byte(strings.Replace(onePlan, `"BOUND_REF","index":1`, `"BOUND_COLUMN_REF","depth":0,"binding":{"table_index":0,"column_index":1}`, 1)), abs)
 	require.NoError(t, err)
 	require.Equal(t, got.scans, byNumber.scans)
-	for _, raw := range []string{``, `{}`, `[]`, onePlan + `{}`} {
+	for _, raw := range []string{`{}`, `[]`, onePlan + `{}`, `{"error":false,"plans":{}}`, `{"error":false,"plans":[1]}`} {
 		_, err := readPlan([]byte(raw), abs)
 		require.Error(t, err)
 	}
+	_, err = readPlan(nil, abs)
+	require.ErrorContains(t, err, "the plan is no JSON")
+	require.Contains(t, (&planReader{}).canonical(map[string]any{"alias": "x"}, &outputs{}), "alias")
 }
 
 // TestFenceAloneIsAsLearned compares what a fence binds to alone with the rule,

@@ -132,8 +132,7 @@ func pivoted(e sqlast.Expr, from sqlast.TableRef) bool {
 }
 
 // joined recognises the star that DuckDB writes for a join in brackets with an
-// alias. It shows every column of the fences in it, so each must be one that the
-// subject may select.
+// alias. It shows every column of the fences in it, so none may offer a limited one.
 func (r *treeReader) joined(e sqlast.Expr, from sqlast.TableRef) bool {
 	s, ok := plainStar(e)
 	if !ok || s.Columns || s.At != sqlast.NoOffset {
@@ -141,29 +140,7 @@ func (r *treeReader) joined(e sqlast.Expr, from sqlast.TableRef) bool {
 	}
 	_, ok = from.(*sqlast.JoinRef)
 	r.shown = append(r.shown, from)
-	return ok && r.selectable(from)
-}
-
-func (r *treeReader) selectable(t sqlast.TableRef) bool {
-	switch t := t.(type) {
-	case *sqlast.JoinRef:
-		return r.selectable(t.Left) && r.selectable(t.Right)
-	case *sqlast.SubqueryRef:
-		s, ok := t.Query.(*sqlast.SelectNode)
-		if !ok {
-			return true
-		}
-		b, ok := s.From.(*sqlast.BaseTable)
-		if !ok || b.Schema == "" {
-			return true // its own select list was read
-		}
-		for _, item := range s.Select {
-			if c, has := r.in.Decision.Entities[b.Table].Columns[semantic.Name(itemName(item)).Key()]; has && c.Class != semantic.Output {
-				return false
-			}
-		}
-	}
-	return true
+	return ok
 }
 
 // plainStar recognises a star without a qualifier and without changes; DuckDB
