@@ -9,6 +9,7 @@ import (
 
 // expr reads an expression and gives it its type.
 func (t *translator) expr(n node, s *scope) value {
+	t.worked()
 	v := t.anyExpr(n, s)
 	if m := sqlast.Meta(v.e); m.At == sqlast.NoOffset && v.at >= 0 {
 		m.At = sqlast.Offset(v.at)

@@ -162,7 +162,7 @@ var scalars map[string]func(*scalarCall) value
 
 func init() {
 	scalars = map[string]func(*scalarCall) value{
-		"upper": textFunction(1), "lower": textFunction(1), "reverse": reverse, "md5": textFunction(1),
+		"upper": upperCase, "lower": textFunction(1), "reverse": reverse, "md5": textFunction(1),
 		"replace": textFunction(3), "translate": textFunction(3),
 		"length": lengthOf("length"), "char_length": lengthOf("length"), "character_length": lengthOf("length"),
 		"octet_length": lengthOf("strlen"), "ascii": lengthOf("ascii"),
@@ -186,6 +186,16 @@ func init() {
 		"array_length": arrayLength, "cardinality": arrayLength, "array_to_string": arrayToString,
 		"array_position": arrayPosition,
 	}
+}
+
+// upperCase leaves the one letter as it is that DuckDB, unlike the C library, has a
+// capital for; in a text that holds that capital, too, they cannot be told apart.
+func upperCase(c *scalarCall) value {
+	c.takes(1, 1)
+	s, small, capital := c.text(0), text("ß"), text("ẞ")
+	plain := call("upper", s)
+	kept := guarded(not(call("contains", s, capital)), call("replace", plain, capital, small), s, "VARCHAR")
+	return typed(tText, when(call("contains", s, small), kept, plain))
 }
 
 // reverse turns characters round. DuckDB leaves those together that are shown as

@@ -88,7 +88,7 @@ const maxDigits = 38
 // literalLike makes a literal in quotes what the other side of an operator is.
 func (t *translator) literalLike(v, other value) value {
 	if other.t == tOpaque {
-		t.refuse(other.at, "", "values of this type are shown and nothing more")
+		t.refuse(other.at, "", "values of this type, and masked ones, are shown and nothing more")
 	}
 	return t.literal(v, other.t)
 }

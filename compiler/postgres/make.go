@@ -62,11 +62,20 @@ func and(args ...sqlast.Expr) sqlast.Expr { return conjunction("CONJUNCTION_AND"
 
 func or(args ...sqlast.Expr) sqlast.Expr { return conjunction("CONJUNCTION_OR", args) }
 
+// conjunction is flat, as DuckDB reads AND within AND, and OR within OR.
 func conjunction(op string, args []sqlast.Expr) sqlast.Expr {
 	if len(args) == 1 {
 		return args[0]
 	}
-	return &sqlast.Conjunction{ExprBase: nowhere, Op: op, Args: args}
+	out := &sqlast.Conjunction{ExprBase: nowhere, Op: op}
+	for _, a := range args {
+		if inner, ok := a.(*sqlast.Conjunction); ok && inner.Op == op {
+			out.Args = append(out.Args, inner.Args...)
+			continue
+		}
+		out.Args = append(out.Args, a)
+	}
+	return out
 }
 
 func operator(op string, args ...sqlast.Expr) sqlast.Expr {

@@ -86,25 +86,33 @@ func (t *translator) arithmetic(name string, place int, a, b value) value {
 	case "+", "-", "*":
 		out.e = op(name, x, y)
 	case "/":
-		out.e = divided(b, y, op("/", x, y), "DOUBLE")
+		out.e = divided(a, b, y, op("/", x, y), "DOUBLE")
 	default:
 		t.noOperator(place, name, a.t, b.t)
 	}
 	return out
 }
 
-// divided fails where a divisor is zero, as PostgreSQL does and DuckDB does not.
-func divided(by value, divisor, e sqlast.Expr, to string) sqlast.Expr {
+// divided fails where a divisor is zero, as PostgreSQL does and DuckDB does not. A
+// dividend that is NULL makes NULL there, too.
+func divided(a, by value, divisor, e sqlast.Expr, to string) sqlast.Expr {
 	if by.whole != nil && *by.whole != 0 {
 		return e
 	}
 	if f, ok := by.e.(*sqlast.Function); ok && f.Name == "nullif" && isZero(f.Args[1]) {
 		return e
 	}
-	return when(equals(divisor, number(0)), failing(divisor, to), e)
+	zero := equals(divisor, number(0))
+	if a.whole == nil {
+		zero = and(zero, operator("OPERATOR_IS_NOT_NULL", a.e))
+	}
+	return when(zero, failing(divisor, to), e)
 }
 
-func isZero(e sqlast.Expr) bool { return printExpr(e) == "0" }
+func isZero(e sqlast.Expr) bool {
+	c, ok := e.(*sqlast.Constant)
+	return ok && c.Value.Raw == "0"
+}
 
 func (t *translator) integerArithmetic(name string, place int, to string, a, b value) value {
 	out := value{t: to, at: place, exact: true}
@@ -113,9 +121,9 @@ func (t *translator) integerArithmetic(name string, place int, to string, a, b v
 	case "+", "-", "*":
 		out.e = op(name, x, y)
 	case "/":
-		out.e = divided(b, y, op("//", x, y), duckTypes[to])
+		out.e = divided(a, b, y, op("//", x, y), duckTypes[to])
 	case "%":
-		out.e = divided(b, y, op("%", x, y), duckTypes[to])
+		out.e = divided(a, b, y, op("%", x, y), duckTypes[to])
 	}
 	return out
 }
@@ -156,7 +164,7 @@ func (t *translator) numericArithmetic(name string, place int, a, b value) value
 func (t *translator) quotient(place int, a, b value) value {
 	out := value{t: tNumeric, at: place, approx: true}
 	x, y := t.toDouble(a, place), t.toDouble(b, place)
-	out.e = divided(b, y, op("/", x, y), "DOUBLE")
+	out.e = divided(a, b, y, op("/", x, y), "DOUBLE")
 	switch {
 	case !a.approx && !b.approx:
 		out.setQuotient(a, b)
@@ -174,7 +182,7 @@ func (v *value) setQuotient(a, b value) {
 		if b.counted {
 			return e
 		}
-		return divided(b, b.e, e, "INTEGER") // which leaves a decimal as wide as it is
+		return divided(a, b, b.e, e, "INTEGER") // which leaves a decimal as wide as it is
 	}
 }
 

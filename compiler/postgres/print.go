@@ -7,6 +7,7 @@ import (
 
 	"plumbline/compiler/sqlast"
 	"plumbline/semantic"
+	"plumbline/semantic/diag"
 )
 
 // printer writes a tree as one line of DuckDB's dialect: every name quoted, every
@@ -31,7 +32,12 @@ func printExpr(e sqlast.Expr) string {
 	return p.String()
 }
 
+// put stops at the cap of a text: parts of the tree are shared, so that what they
+// would be when written out may be far larger than the tree.
 func (p *printer) put(parts ...string) {
+	if p.Len() > sqlast.MaxText {
+		panic(&refusal{diag.New(diag.LimitText, "the text has more than %d bytes when it is written out for the engine", sqlast.MaxText)})
+	}
 	for _, s := range parts {
 		p.WriteString(s)
 	}

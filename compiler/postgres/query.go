@@ -10,6 +10,7 @@ import (
 // query reads one query, with what names mean around it, and gives its tree and
 // its columns. The expressions of the columns are not set.
 func (t *translator) query(q *selectStmt, s *scope) (sqlast.Query, []*field) {
+	t.worked()
 	if len(q.Locking) > 0 {
 		t.refuse(-1, "leave FOR UPDATE out", "rows are read here and never locked")
 	}
@@ -552,7 +553,10 @@ func (t *translator) sorted(v value) value {
 
 // ordered refuses to order by what has another order in DuckDB.
 func (t *translator) ordered(v value) {
-	if v.t == tJSON || v.t == tOpaque || elementOf(v.t) != "" {
+	if v.t == tOpaque {
+		t.refuse(v.at, "", "values of this type, and masked ones, are shown and nothing more")
+	}
+	if v.t == tJSON || elementOf(v.t) != "" {
 		t.refuse(v.at, "order by something else", "values of type %s are not ordered here", v.t)
 	}
 }

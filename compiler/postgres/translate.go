@@ -51,14 +51,10 @@ func Translate(ctx context.Context, text string, in Input) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant, err := build(text, tree, in.View)
+	out := &Text{asked: text}
+	meant, err := out.build(tree, in.View)
 	if err != nil {
 		return nil, err
-	}
-	out := &Text{asked: text}
-	out.SQL, out.places = write(meant)
-	if len(out.SQL) > sqlast.MaxText {
-		return nil, diag.New(diag.LimitText, "the text has more than %d bytes when it is written out for the engine", sqlast.MaxText)
 	}
 	read, err := sqlast.Parse(ctx, in.DuckDB, out.SQL)
 	var d *diag.Error
@@ -89,9 +85,9 @@ func checkText(text string) error {
 	return nil
 }
 
-// build makes the tree that the PostgreSQL tree means. A part that is refused
-// panics with *refusal, which is recovered here alone.
-func build(text string, tree *selectStmt, view resolve.View) (q sqlast.Query, err error) {
+// build makes the tree that the PostgreSQL tree means, and writes it. A part that is
+// refused panics with *refusal, which is recovered here alone.
+func (t *Text) build(tree *selectStmt, view resolve.View) (q sqlast.Query, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -101,8 +97,9 @@ func build(text string, tree *selectStmt, view resolve.View) (q sqlast.Query, er
 			panic(r)
 		}
 	}()
-	t := &translator{text: text, view: view, taken: map[string]bool{}}
-	q, _ = t.query(tree, &scope{})
+	tr := &translator{text: t.asked, view: view, taken: map[string]bool{}}
+	q, _ = tr.query(tree, &scope{})
+	t.SQL, t.places = write(q)
 	return q, nil
 }
 
@@ -114,6 +111,17 @@ type translator struct {
 	text  string
 	view  resolve.View
 	taken map[string]bool // names of relations in the translated text, in lower case
+	work  int             // expressions and queries read so far
+}
+
+// maxWork bounds what is read of a text, since some parts are read once more for
+// each way in which they are needed: a few times what the engine would take at most.
+const maxWork = 4 * sqlast.MaxNodes
+
+func (t *translator) worked() {
+	if t.work++; t.work > maxWork {
+		panic(&refusal{diag.New(diag.LimitTree, "the query is too large to be translated")})
+	}
 }
 
 // refuse ends the translation: what is asked has no answer that is sure to be

@@ -167,6 +167,8 @@ func (t *translator) implicit(v value, to string) value {
 		return v
 	case v.t == tUnknown:
 		return t.literal(v, to)
+	case v.t == tOpaque:
+		t.refuse(v.at, "", "values of this type, and masked ones, are shown and nothing more")
 	case wider(v.t, to) != to:
 		t.refuse(v.at, fmt.Sprintf("cast it: ::%s", to), "%s is expected, not %s", to, v.t)
 	}

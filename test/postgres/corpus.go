@@ -164,12 +164,18 @@ func parseAnswer(sql, out string) (answer, error) {
 	if err != nil {
 		return a, err
 	}
+	if len(columns) == 0 {
+		return a, fmt.Errorf("psql answers with %q", out)
+	}
 	for _, c := range columns[1:] {
 		a.columns = append(a.columns, c[0]+"|"+c[1])
 	}
 	rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
 	if err != nil {
 		return a, err
+	}
+	if len(rows) == 0 {
+		return a, fmt.Errorf("psql answers with %q", out)
 	}
 	a.rows = rows[1:]
 	return a, nil

@@ -194,6 +194,9 @@ ln(f)
 f::integer
 -- text
 upper(s)
+upper('Straße')
+upper('ẞ')
+lower('ẞß')
 lower(s)
 length(s)
 char_length(s)
@@ -365,6 +368,14 @@ null
 null::integer + 1
 coalesce(null, 'x')
 nullif(s, 'x')
+ok or (i > 0 or j > 0)
+(ok and i > 0) and (j > 0 and (n > 0 and ok))
+-- NULL on one side of a zero
+n / 0 WHERE id = 4
+0 / i WHERE id = 4
+i / 0 WHERE id = 4
+f / 0 WHERE id = 4
+round(n / 0, 2) WHERE id = 4
 -- dates and times
 d + 1
 d - 1
