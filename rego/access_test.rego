@@ -91,7 +91,13 @@ test_support_reads_no_balance if {
 	count(access.all_rows) == 0 with input as ask("support", {"tenant": "acme"}, entity("account_balances"))
 }
 
+test_support_reads_own_tenant if {
+	access.rows.support_tenant with input as support
+	count(access.rows) == 0 with input as ask("support", {"tenant": "globex"}, entity("customers"))
+}
+
 test_operator_sees_everything if {
+	access.visible.operator with input as operator
 	access.all_rows.operator with input as operator
 	access.columns.operator.email == "output" with input as operator
 	masks := access.masks with input as operator

@@ -75,3 +75,41 @@ complete_subject if {
 	is_array(input.subject.roles)
 	is_object(input.subject.claims)
 }
+
+# A claim that is a list of text.
+list_claim(name) := value if {
+	value := input.subject.claims[name]
+	is_array(value)
+	every item in value {
+		is_string(item)
+	}
+}
+
+# The field is known to carry the tag.
+tagged(field, tag) if {
+	is_array(field.tags)
+	tag in field.tags
+}
+
+# The entity under decision carries the tag.
+entity_tagged(tag) if {
+	is_array(input.entity.tags)
+	tag in input.entity.tags
+}
+
+# The day of the question, and days before it, as row rules compare dates:
+# "2026-05-04". Days are those of UTC.
+today := days_ago(0)
+
+days_ago(n) := time.format([time.add_date(moment, 0, 0, 0 - n), "UTC", "2006-01-02"])
+
+months_ago(n) := time.format([time.add_date(moment, 0, 0 - n, 0), "UTC", "2006-01-02"])
+
+start_of_month := concat("", [time.format([moment, "UTC", "2006-01"]), "-01"])
+
+start_of_year := concat("", [time.format([moment, "UTC", "2006"]), "-01-01"])
+
+# The first moment of a day, as row rules compare timestamps.
+midnight(day) := concat("", [day, "T00:00:00"]) if is_string(day)
+
+moment := time.parse_rfc3339_ns(input.now)

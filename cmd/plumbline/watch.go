@@ -79,7 +79,7 @@ func (w *watch) run(ctx context.Context, changed chan<- struct{}) error {
 // watched leaves out what editors and the audit log write beside the workspace's files.
 func watched(name string) bool {
 	switch filepath.Ext(name) {
-	case ".cue", ".rego", ".json", "":
+	case ".cue", ".rego", ".json", ".yaml", "":
 		return true
 	}
 	return false

@@ -39,7 +39,7 @@ func (p *Policy) Account(ctx context.Context, s policy.Subject, now time.Time, e
 		}
 		err = nil // what trials fail by is among what is logged
 	}
-	input, inputErr := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
+	input, inputErr := inputValue(accessInput{Subject: s, Now: moment(now), Entity: describe(e)})
 	if inputErr != nil {
 		return out, inputErr
 	}

@@ -21,7 +21,8 @@ const maxCached = 20_000
 
 // cacheKey is all that an access rule can see. The revision is not part of it:
 // each Policy has a cache of its own. The entity is told by its place in memory,
-// since a reload makes new ones. now counts only when a rule may read it.
+// since a reload makes new ones. now counts only when a rule may read it, and then
+// to the minute, as the rule sees it.
 type cacheKey struct {
 	entity  *semantic.Entity
 	subject string
@@ -90,6 +91,10 @@ func (c *expressionCache) check(ctx context.Context, ask ExpressionCheck, f *sem
 	return found.spans, found.err
 }
 
+// moment is the time as access rules see it. A rule that reads the time is decided
+// anew when it changes; to the minute, so that not every question does that.
+func moment(now time.Time) time.Time { return now.UTC().Truncate(time.Minute) }
+
 func (p *Policy) cacheKey(s policy.Subject, now time.Time, e *semantic.Entity) (cacheKey, error) {
 	text, err := json.Marshal(s) // map keys are sorted
 	if err != nil {
@@ -97,7 +102,7 @@ func (p *Policy) cacheKey(s policy.Subject, now time.Time, e *semantic.Entity) (
 	}
 	k := cacheKey{entity: e, subject: string(text)}
 	if p.readsNow {
-		k.now = now.UTC()
+		k.now = moment(now)
 	}
 	return k, nil
 }

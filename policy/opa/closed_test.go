@@ -64,6 +64,12 @@ func TestOpenRefuses(t *testing.T) {
 		"samples twice":    {map[string]string{"subjects.json": "{}\n{}"}, `rego/subjects.json:`},
 		"samples":          {map[string]string{"subjects.json": `{"sample_subject": []}`}, "rego/subjects.json:1: config.policy"},
 		"data":             {map[string]string{"data.json": `[1`}, "rego/data.json:1: config.policy"},
+		"data that grants": {map[string]string{"data.json": `{"plumbline": {"access": {"visible": {"x": true}}}}`}, "rego/data.json:1: config.policy: data.plumbline is the policies' own"},
+		"a folder grants":  {map[string]string{"plumbline/access/data.yaml": "visible:\n  x: true\n"}, "rego/plumbline/access/data.yaml:1: config.policy: data.plumbline is"},
+		"data twice":       {map[string]string{"data.json": `{"a": {"b": 1}}`, "a/data.yaml": "b: 1\n"}, `data has one value for each name; "a.b" stands in two files`},
+		"data of YAML":     {map[string]string{"data.yaml": "a: 1\nb: [\n"}, `rego/data.yaml:`},
+		"data of a list":   {map[string]string{"data.yaml": "- 1\n"}, `the file is YAML with names at its top`},
+		"data too large":   {map[string]string{"data.json": `{"a": "` + strings.Repeat("x", 9<<20) + `"}`}, `at most 8 MiB`},
 		"schema mismatch":  {map[string]string{"schemas/a/input.json": `{"type": "object", "properties": {"user": {"type": "string"}}, "additionalProperties": false}`, "x.rego": "# METADATA\n# schemas:\n#   - input: schema.a.input\npackage x\n\na if input.usr == \"x\"\n"}, "rego/x.rego:6:6: config.policy: undefined ref: input.usr"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +117,6 @@ func TestEntityCloses(t *testing.T) {
 		"group, hidden key":    {map[string]string{"base.rego": access + "visible.x if true\n\ncolumns.x := {\"status\": \"output\"}\n", "group.rego": access + "min_group.x := {\"size\": 5}\n"}, diag.PolicyUnsay},
 		"group, closed key":    {map[string]string{"base.rego": access + "visible.x if true\n\ncolumns.x := {\"id\": \"join\"}\n", "group.rego": access + "min_group.x := {\"size\": 5}\n"}, diag.PolicyUnsay},
 		"group, masked key":    {map[string]string{"group.rego": access + "masks.x := {\"id\": {\"kind\": \"null\", \"filterable\": true}}\n\nmin_group.x := {\"size\": 5}\n"}, diag.PolicyUnsay},
-		"data that grants":     {map[string]string{"data.json": `{"plumbline": {"access": {"visible": {"x": true}}}}`, "base.rego": access + "visible.y if input.subject.claims.missing\n\ncolumns.x := {\"id\": \"output\"}\n"}, diag.PolicyDenied},
 		"package that grants":  {map[string]string{"x.rego": "package plumbline.access.all_rows\n\nx := true\n", "base.rego": access + "visible.y if true\n\ncolumns.x := {\"id\": \"output\"}\n"}, ""},
 		"runaway":              {map[string]string{"base.rego": access + "visible.x if count([1 | some a in big; some b in big; some c in big; some d in big; concat(a, [b, c, d]) != \"\"]) > 1\n\nbig := split(replace(replace(\"aaaaaaaaaaaaaaaaaaaa\", \"a\", \"bbbbbbbbbbbbbbbbbbbb\"), \"b\", \"c,\"), \",\")\n\ncolumns.x := {\"id\": \"output\"}\n"}, diag.PolicyDenied},
 	} {

@@ -79,7 +79,7 @@ func (p *Policy) decideEntity(ctx context.Context, s policy.Subject, now time.Ti
 	if err := checkClaims(s); err != nil {
 		return policy.EntityAccess{}, err
 	}
-	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
+	input, err := inputValue(accessInput{Subject: s, Now: moment(now), Entity: describe(e)})
 	if err != nil {
 		return policy.EntityAccess{}, err
 	}

@@ -45,6 +45,7 @@ func writeBundle(t testing.TB, files map[string]string) string {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	for _, set := range []map[string]string{base, files} {
 		for name, text := range set {
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 	}
@@ -128,6 +129,24 @@ func TestAccess(t *testing.T) {
 	})
 }
 
+// territories are the policy's data in tests.
+var territories = `
+by_subject:
+  ana: [eu, us]
+by_region:
+  eu: {floor: 10, since: "2026-01-01"}
+many: [` + strings.Repeat("x, ", 1000) + `y]
+numbers: {1: [1.5, 12345678901234567890]}
+`
+
+// sampleLib is the library of the sample policies.
+func sampleLib(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(sampleRego, "lib.rego"))
+	require.NoError(t, err)
+	return string(text)
+}
+
 // TestPredicate prints the rows rule given as input, for ana over the entity.
 func TestPredicate(t *testing.T) {
 	shop := relatedShop()
@@ -139,7 +158,12 @@ func TestPredicate(t *testing.T) {
 			if d.Cmd == "rules" {
 				text = "package plumbline.access\n\n" + d.Input + "\n"
 			}
-			p, err := Open(writeBundle(t, map[string]string{"rows.rego": text}), Options{Timeout: 5 * time.Second, Catalog: shop})
+			files := map[string]string{"rows.rego": text, "territories/data.yaml": territories}
+			if strings.Contains(text, "lib.") {
+				files["rows.rego"] = strings.Replace(text, "\n\n", "\n\nimport data.plumbline.lib\n", 1)
+				files["lib.rego"] = sampleLib(t)
+			}
+			p, err := Open(writeBundle(t, files), Options{Timeout: 5 * time.Second, Catalog: shop})
 			if err != nil {
 				return err.Error() + "\n"
 			}

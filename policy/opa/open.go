@@ -69,8 +69,9 @@ func (p *Policy) Revision() string { return p.revision }
 // Samples are the subjects declared in subjects.json beside the policies.
 func (p *Policy) Samples() []policy.Subject { return slices.Clone(p.samples) }
 
-// Open loads every .rego file below dir except tests, data.json at its top, the
-// JSON schemas in its folder schemas, and the sample subjects in subjects.json.
+// Open loads every .rego file below dir except tests, data.json and data.yaml of
+// each folder, the JSON schemas in its folder schemas, and the sample subjects in
+// subjects.json.
 // It reports all mistakes as config.policy with file and line.
 func Open(dir string, options Options) (*Policy, error) {
 	if options.Timeout == 0 {
@@ -120,7 +121,7 @@ func readBundle(dir string) (bundle, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		rule := strings.HasSuffix(rel, ".rego") && !strings.HasSuffix(rel, "_test.rego")
-		if !rule && rel != "data.json" && rel != "subjects.json" {
+		if !rule && !isData(rel) && rel != "subjects.json" {
 			return nil
 		}
 		text, err := os.ReadFile(file)
@@ -132,7 +133,10 @@ func readBundle(dir string) (bundle, error) {
 			b.modules[path.Join(root, rel)] = string(text)
 			return nil
 		}
-		return b.readJSON(path.Join(root, rel), rel, text)
+		if isData(rel) {
+			return b.addData(path.Join(root, rel), rel, text)
+		}
+		return b.readSamples(path.Join(root, rel), text)
 	})
 	if err == nil && len(b.modules) == 0 {
 		return b, diag.New(diag.ConfigRego, "a policy bundle has at least one .rego file; %q has none", root).
@@ -146,21 +150,21 @@ func readBundle(dir string) (bundle, error) {
 	return b, err
 }
 
-// readJSON decodes data.json or subjects.json, exact numbers, no unknown fields.
-func (b *bundle) readJSON(name, rel string, text []byte) error {
+func (b *bundle) readSamples(name string, text []byte) error {
 	var samples struct {
 		Subjects []policy.Subject `json:"sample_subjects"`
 	}
+	err := decodeJSON(name, text, &samples)
+	b.samples = samples.Subjects
+	return err
+}
+
+// decodeJSON decodes one value, exact numbers, no unknown fields.
+func decodeJSON(name string, text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	dec.DisallowUnknownFields()
-	var err error
-	if rel == "data.json" {
-		err = dec.Decode(&b.data)
-	} else {
-		err = dec.Decode(&samples)
-		b.samples = samples.Subjects
-	}
+	err := dec.Decode(into)
 	if err == nil && dec.More() {
 		err = errors.New("more than one JSON value")
 	}

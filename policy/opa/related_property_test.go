@@ -3,6 +3,7 @@ package opa
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/open-policy-agent/opa/v1/rego"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -25,8 +27,11 @@ func family() *semantic.Catalog {
 		e := &semantic.Entity{Name: name}
 		for _, f := range fields {
 			kind := semantic.Type("bigint")
-			if f == "s" {
+			switch f {
+			case "s":
 				kind = "varchar"
+			case "day":
+				kind = "date"
 			}
 			e.Fields = append(e.Fields, &semantic.Field{Name: f, Column: string(f), Type: kind, Visibility: semantic.Output})
 		}
@@ -39,11 +44,11 @@ func family() *semantic.Catalog {
 		}
 		e.Relationships = append(e.Relationships, r)
 	}
-	a := entity("a", "id", "b_id", "x", "y", "s", "n")
-	b := entity("b", "id", "d_id", "s", "n")
-	c := entity("c", "a_id", "b_id", "s", "n")
-	d := entity("d", "id", "s", "n")
-	p := entity("p", "x", "y", "s", "n")
+	a := entity("a", "id", "b_id", "x", "y", "s", "n", "day")
+	b := entity("b", "id", "d_id", "s", "n", "day")
+	c := entity("c", "a_id", "b_id", "s", "n", "day")
+	d := entity("d", "id", "s", "n", "day")
+	p := entity("p", "x", "y", "s", "n", "day")
 	ad := entity("ad", "a_id", "d_id")
 	lead(a, "b", "b", semantic.ManyToOne, "b_id", "id")
 	lead(a, "cs", "c", semantic.OneToMany, "id", "a_id")
@@ -132,7 +137,15 @@ func (r *relatedText) some() []string {
 
 func (r *relatedText) condition(row string) string {
 	text := func() string { return rapid.SampledFrom([]string{`"a"`, `"b"`, "null"}).Draw(r.t, "text") }
-	switch rapid.IntRange(0, 5).Draw(r.t, "shape") {
+	switch rapid.IntRange(0, 9).Draw(r.t, "shape") {
+	case 6:
+		r.unordered = true
+		return row + ".day " + rapid.SampledFrom([]string{"<", ">=", "<=", ">"}).Draw(r.t, "order") + " data.plumbline.lib." +
+			rapid.SampledFrom([]string{"days_ago(30)", "today", "start_of_year", "months_ago(12)"}).Draw(r.t, "day")
+	case 7:
+		return row + ".s in data.places.of[input.subject.claims.tenant]"
+	case 8:
+		return row + ".n == data.places.size[" + row + ".s]"
 	case 0:
 		return row + ".s == " + text()
 	case 1:
@@ -182,10 +195,12 @@ func FuzzRelatedRowsAgreeWithRego(f *testing.F) {
 func relatedAgreement(t testing.TB) func(*rapid.T) (*policy.Predicate, int) {
 	catalog := family()
 	db := ducktest.Open(t, catalog)
-	rows, dir := familyRows(t, db), writeBundle(t, nil)
+	rows := familyRows(t, db)
+	dir := writeBundle(t, map[string]string{"lib.rego": sampleLib(t), "places/data.json": places})
 	return func(rt *rapid.T) (*policy.Predicate, int) {
 		r := &relatedText{t: rt}
 		text := "package plumbline.access\n\nrows.test if {\n\t" + strings.Join(r.body(2), "\n\t") + "\n}\n\n" + strings.Join(r.helpers, "\n")
+		rt.Log(text)
 		require.NoError(rt, os.WriteFile(filepath.Join(dir, "rows.rego"), []byte(text), 0o600))
 		p, err := Open(dir, Options{Timeout: 5 * time.Second, Catalog: catalog})
 		require.NoError(rt, err)
@@ -194,11 +209,14 @@ func relatedAgreement(t testing.TB) func(*rapid.T) (*policy.Predicate, int) {
 			requireUnsayable(rt, err)
 			return nil, 0
 		}
-		return &access.Rows, r.compare(rt, db, text, access.Rows, rows)
+		return &access.Rows, r.compare(rt, db, []func(*rego.Rego){rego.Module("rows.rego", text), rego.Module("lib.rego", sampleLib(t))}, access.Rows, rows)
 	}
 }
 
-func (r *relatedText) compare(rt *rapid.T, db *ducktest.DB, text string, printed policy.Predicate, rows []map[string]any) (fewer int) {
+// places are the data that drawn rules look things up in.
+const places = `{"of": {"acme": ["a", "ab"], "other": ["b"]}, "size": {"a": 1, "ab": 2, "b": null}}`
+
+func (r *relatedText) compare(rt *rapid.T, db *ducktest.DB, rules []func(*rego.Rego), printed policy.Predicate, rows []map[string]any) (fewer int) {
 	got := map[int64]bool{}
 	if printed.Truth == policy.When {
 		found, err := db.Query(`SELECT "id" FROM "plumbline"."base"."a" WHERE (` + printed.SQL + `)`)
@@ -211,14 +229,16 @@ func (r *relatedText) compare(rt *rapid.T, db *ducktest.DB, text string, printed
 		}
 		require.NoError(rt, found.Err())
 	}
-	ask, err := rego.New(rego.Module("rows.rego", text), rego.Query("data.plumbline.access.rows.test")).PrepareForEval(context.Background())
+	var held map[string]any
+	require.NoError(rt, json.Unmarshal([]byte(places), &held))
+	ask, err := rego.New(append(rules, rego.Store(inmem.NewFromObject(map[string]any{"places": held})), rego.Query("data.plumbline.access.rows.test"))...).PrepareForEval(context.Background())
 	require.NoError(rt, err)
 	for _, row := range rows {
-		rs, err := ask.Eval(context.Background(), rego.EvalInput(map[string]any{"row": row}))
+		rs, err := ask.Eval(context.Background(), rego.EvalInput(map[string]any{"row": row, "now": testNow.Format(time.RFC3339), "subject": people["ana"]}))
 		require.NoError(rt, err)
 		want, has := rs.Allowed(), got[row["id"].(int64)]
 		if has && !want || want && !has && !r.missing && !r.unordered {
-			rt.Fatalf("%s\nrow %v\nRego says %v, SQL says %v:\n%s", text, row, want, has, printed.SQL)
+			rt.Fatalf("row %v\nRego says %v, SQL says %v:\n%s", row, want, has, printed.SQL)
 		}
 		if want && !has {
 			fewer++
@@ -232,6 +252,9 @@ func (r *relatedText) compare(rt *rapid.T, db *ducktest.DB, text string, printed
 func familyRows(t testing.TB, db *ducktest.DB) []map[string]any {
 	text := func(i int) any { return []any{"a", "b", "ab", nil}[i%4] }
 	number := func(i int) any { return []any{int64(0), int64(1), int64(2), nil, int64(1)}[i%5] }
+	day := func(i int) any {
+		return []any{"2026-05-04", "2026-04-04", nil, "2025-12-31", "2026-01-01", "2025-05-04"}[i%6]
+	}
 	fill := func(table string, n int, make func(i int) []any, names ...string) []map[string]any {
 		var out []map[string]any
 		for i := range n {
@@ -252,13 +275,13 @@ func familyRows(t testing.TB, db *ducktest.DB) []map[string]any {
 		}
 		return int64(i % (n + 1))
 	}
-	ds := fill("d", 4, func(i int) []any { return []any{int64(i), text(i + 1), number(i)} }, "id", "s", "n")
-	bs := fill("b", 8, func(i int) []any { return []any{int64(i), key(i, 4), text(i), number(i)} }, "id", "d_id", "s", "n")
-	ps := fill("p", 6, func(i int) []any { return []any{int64(i % 3), int64(i / 3), text(i), number(i + 2)} }, "x", "y", "s", "n")
+	ds := fill("d", 4, func(i int) []any { return []any{int64(i), text(i + 1), number(i), day(i)} }, "id", "s", "n", "day")
+	bs := fill("b", 8, func(i int) []any { return []any{int64(i), key(i, 4), text(i), number(i), day(i)} }, "id", "d_id", "s", "n", "day")
+	ps := fill("p", 6, func(i int) []any { return []any{int64(i % 3), int64(i / 3), text(i), number(i + 2), day(i)} }, "x", "y", "s", "n", "day")
 	as := fill("a", 60, func(i int) []any {
-		return []any{int64(i), key(i, 8), key(i/2, 3), key(i/5, 2), text(i / 3), number(i / 4)}
-	}, "id", "b_id", "x", "y", "s", "n")
-	cs := fill("c", 70, func(i int) []any { return []any{key(i*5, 59), key(i/2, 8), text(i / 3), number(i)} }, "a_id", "b_id", "s", "n")
+		return []any{int64(i), key(i, 8), key(i/2, 3), key(i/5, 2), text(i / 3), number(i / 4), day(i)}
+	}, "id", "b_id", "x", "y", "s", "n", "day")
+	cs := fill("c", 70, func(i int) []any { return []any{key(i*5, 59), key(i/2, 8), text(i / 3), number(i), day(i)} }, "a_id", "b_id", "s", "n", "day")
 	ads := fill("ad", 50, func(i int) []any { return []any{key(i*3, 59), key(i, 4)} }, "a_id", "d_id")
 
 	one := func(rows []map[string]any, keys ...any) any { // name, value, name, value

@@ -118,7 +118,7 @@ func (t *sampling) silent() {
 
 // rowsOf gives what the rows rules say, also where every row is allowed.
 func (p *Policy) rowsOf(ctx context.Context, s policy.Subject, now time.Time, e *semantic.Entity) (policy.Predicate, error) {
-	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
+	input, err := inputValue(accessInput{Subject: s, Now: moment(now), Entity: describe(e)})
 	if err != nil {
 		return policy.Predicate{}, err
 	}
