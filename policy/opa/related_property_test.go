@@ -195,8 +195,8 @@ func FuzzRelatedRowsAgreeWithRego(f *testing.F) {
 func relatedAgreement(t testing.TB) func(*rapid.T) (*policy.Predicate, int) {
 	catalog := family()
 	db := ducktest.Open(t, catalog)
-	rows := familyRows(t, db)
-	dir := writeBundle(t, map[string]string{"lib.rego": sampleLib(t), "places/data.json": places})
+	rows, lib := familyRows(t, db), sampleLib(t)
+	dir := writeBundle(t, map[string]string{"lib.rego": lib, "places/data.json": places})
 	return func(rt *rapid.T) (*policy.Predicate, int) {
 		r := &relatedText{t: rt}
 		text := "package plumbline.access\n\nrows.test if {\n\t" + strings.Join(r.body(2), "\n\t") + "\n}\n\n" + strings.Join(r.helpers, "\n")
@@ -209,7 +209,7 @@ func relatedAgreement(t testing.TB) func(*rapid.T) (*policy.Predicate, int) {
 			requireUnsayable(rt, err)
 			return nil, 0
 		}
-		return &access.Rows, r.compare(rt, db, []func(*rego.Rego){rego.Module("rows.rego", text), rego.Module("lib.rego", sampleLib(t))}, access.Rows, rows)
+		return &access.Rows, r.compare(rt, db, []func(*rego.Rego){rego.Module("rows.rego", text), rego.Module("lib.rego", lib)}, access.Rows, rows)
 	}
 }
 

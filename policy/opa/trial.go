@@ -86,7 +86,7 @@ func (p *Policy) entityTrials(ctx context.Context, s policy.Subject, now time.Ti
 	if _, ok := p.trials[accessPackage]; !ok && len(p.rules.tried(accessPackage, "rows")) == 0 {
 		return nil, nil
 	}
-	input, err := inputValue(accessInput{Subject: s, Now: now, Entity: describe(e)})
+	input, err := inputValue(accessInput{Subject: s, Now: moment(now), Entity: describe(e)})
 	if err != nil {
 		return nil, err
 	}
