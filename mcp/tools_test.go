@@ -57,6 +57,11 @@ func TestToolsAnswer(t *testing.T) {
 	require.Contains(t, tab.Warnings[0], "order_unspecified")
 	require.False(t, tab.Truncated)
 
+	tab = call(t, srv, "ana", engine.ToolSQL, `{"sql":"SELECT count(*) / 2 AS half, 7 / 2 FROM customers","dialect":"postgres"}`).table(t)
+	require.Equal(t, []string{"half", "?column?"}, []string{tab.Columns[0].Name, tab.Columns[1].Name})
+	require.Equal(t, "[[89 3]]", fmt.Sprint(tab.Rows))
+	require.True(t, call(t, srv, "ana", engine.ToolSQL, `{"sql":"SELECT 1","dialect":"oracle"}`).IsError)
+
 	got = call(t, srv, "sam", engine.ToolList, `{"search":"tickets"}`)
 	require.False(t, got.IsError)
 	require.Contains(t, got.Content[0].Text, "ticket_count")
