@@ -44,6 +44,9 @@ func (t *translator) aggregate(name string, f *funcCall, s *scope, over func(str
 		t.refuse(f.Location, "write count(*) or count(x)", "count takes one argument")
 	}
 	for i, a := range c.args {
+		if a.t == tUnknown && name == "array_agg" {
+			t.refuse(f.Location, "cast it", "PostgreSQL does not tell the type of this argument of %s", name)
+		}
 		c.args[i] = t.known(a)
 		if f.Distinct {
 			t.grouped(a)
@@ -150,11 +153,10 @@ func spread(c *aggregateOf) value {
 	if duck == "" {
 		duck = c.name
 	}
-	v := value{t: tFloat8, e: c.over(duck, c.double(0))}
-	if c.args[0].t != tFloat8 {
-		v.t, v.approx = tNumeric, true
+	if c.args[0].t != tFloat8 { // of exact numbers PostgreSQL computes it exactly
+		c.refuse("cast it to double precision", "%s of %s is not supported", c.name, c.args[0].t)
 	}
-	return v
+	return typed(tFloat8, c.over(duck, c.double(0)))
 }
 
 func covariance(c *aggregateOf) value {
@@ -184,7 +186,10 @@ func (t *translator) orderedSet(name string, f *funcCall, s *scope) value {
 	if f.Filter.v != nil {
 		filter = t.condition(f.Filter, s)
 	}
-	v := t.known(t.expr(by.Node, s))
+	v := t.expr(by.Node, s)
+	if v.t == tUnknown {
+		t.refuse(f.Location, "cast it", "PostgreSQL does not tell the type of this argument of %s", name)
+	}
 	t.ordered(v)
 	out := value{t: v.t, at: f.Location, scale: v.scale, approx: v.approx, padded: v.padded}
 	e, duck := v.e, "quantile_disc"
@@ -259,6 +264,9 @@ func (t *translator) ranking(name string, f *funcCall, s *scope) value {
 	case "row_number", "rank", "dense_rank", "percent_rank", "cume_dist":
 		c.takes(0, 0)
 		return out
+	}
+	if len(c.args) > 0 && c.args[0].t == tUnknown {
+		c.refuse("cast it", "PostgreSQL does not tell the type of this argument of %s", name)
 	}
 	c.takes(1, map[string]int{"lag": 3, "lead": 3, "nth_value": 2, "first_value": 1, "last_value": 1}[name])
 	v := t.known(c.args[0])

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"plumbline/compiler/sqlast"
 )
@@ -224,7 +226,10 @@ func substring(c *scalarCall) value {
 	length := c.integer(2)
 	// A start before the first character counts from there on.
 	shorter := length
-	if n := c.args[1].whole; n == nil || *n < 1 {
+	start, count := c.args[1].whole, c.args[2].whole
+	if start != nil && count != nil && *count >= 0 {
+		shorter = number(max(*count+min(*start, 1)-1, 0))
+	} else if n := c.args[1].whole; n == nil || *n < 1 {
 		shorter = call("greatest", op("+", length, op("-", call("least", from, number(1)), number(1))), number(0))
 	}
 	e := call("substring", s, atLeast(c.args[1], from), shorter)
@@ -313,10 +318,18 @@ func overlay(c *scalarCall) value {
 	c.takes(3, 4)
 	s, with, from := c.text(0), c.text(1), c.count(2, 1)
 	length := call("length", with)
+	if w := c.args[1].literal; w != nil {
+		length = number(int64(utf8.RuneCountInString(*w)))
+	}
 	if len(c.args) == 4 {
 		length = number(c.count(3, 0))
 	}
-	rest := call("substring", s, op("+", length, number(from)))
+	after := op("+", length, number(from))
+	if n, ok := length.(*sqlast.Constant); ok {
+		skipped, _ := strconv.ParseInt(n.Value.Raw, 10, 64) // number wrote it
+		after = number(skipped + from)
+	}
+	rest := call("substring", s, after)
 	return typed(tText, op("||", op("||", call("left", s, number(from-1)), with), rest))
 }
 

@@ -99,12 +99,21 @@ func (g *grouping) index(n node) int {
 		v = g.t.expr(n, g.s)
 	}
 	g.t.grouped(v)
+	v.e = noPosition(v)
 	text := printExpr(v.e)
 	if i := slices.Index(g.texts, text); i >= 0 {
 		return i
 	}
 	g.exprs, g.texts = append(g.exprs, v.e), append(g.texts, text)
 	return len(g.exprs) - 1
+}
+
+// noPosition keeps DuckDB from taking a constant for the number of a column.
+func noPosition(v value) sqlast.Expr {
+	if v.whole != nil {
+		return cast(v.e, duckTypes[v.t])
+	}
+	return v.e
 }
 
 func product(a, b [][]int) [][]int {

@@ -405,7 +405,7 @@ func (t *translator) selectNode(q *selectStmt, s *scope) (sqlast.Query, []*field
 			if n.v != nil {
 				v := t.term(n, s, items)
 				t.grouped(v)
-				d.On = append(d.On, v.e)
+				d.On = append(d.On, noPosition(v))
 			}
 		}
 		for _, it := range items {
@@ -521,11 +521,13 @@ func (t *translator) selectOrder(list []node, s *scope, items []item) *sqlast.Or
 			v = items[i].value
 		} else {
 			v = t.expr(by.Node, s)
-			i = slices.Index(texts, printExpr(v.e))
+			if i = slices.Index(texts, printExpr(v.e)); v.whole != nil {
+				i = -1
+			}
 		}
 		switch exact := t.sorted(v); {
 		case i < 0 || v.approx:
-			out.Orders = append(out.Orders, t.order(by, exact.e))
+			out.Orders = append(out.Orders, t.order(by, noPosition(exact)))
 		default:
 			out.Orders = append(out.Orders, t.order(by, number(int64(i+1))))
 		}

@@ -59,7 +59,10 @@ func (c *scalarCall) part(part string, v value) value {
 	micros := func(name string, digits int) value {
 		e := decimal(call("date_part", text("microseconds"), v.e), 18, 0)
 		if name == "epoch" {
-			e = decimal(call("epoch_us", cast(v.e, "TIMESTAMP")), 18, 0)
+			ts := cast(v.e, "TIMESTAMP")
+			seconds := decimal(call("date_part", text("epoch"), call("date_trunc", text("second"), ts)), 18, 0)
+			e = op("%", call("date_part", text("microseconds"), ts), number(1000000))
+			e = op("+", op("*", seconds, decimal(text("1000000"), 7, 0)), decimal(e, 18, 0))
 		}
 		return value{t: tNumeric, scale: digits, e: op("*", e, decimal(text("0."+strings.Repeat("0", digits-1)+"1"), digits+1, digits))}
 	}

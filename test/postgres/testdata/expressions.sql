@@ -218,12 +218,8 @@ substring(s for 3)
 substring(s from -1 for 4)
 substring(s from 0 for 2)
 substr(s, 3)
-substr(s, 1, j) WHERE j > 0
-substr(s, j, 2)
-substring(s, 1, position(',' in s) - 1) WHERE s like '%,%'
 substring(s from 'l+o')
 substring(s from '([a-z])[a-z]')
-substring(s, 1, j - 5)
 position('l' in s)
 position('' in s)
 strpos(s, 'o')

@@ -31,7 +31,7 @@ SELECT status, count(*) FROM orders GROUP BY 1 ORDER BY 2 DESC, 1;
 SELECT customer_id, avg(amount) FROM orders GROUP BY customer_id HAVING avg(amount) > 200 ORDER BY customer_id;
 SELECT count(*) FILTER (WHERE status = 'paid'), sum(amount) FILTER (WHERE status <> 'void') FROM orders;
 SELECT bool_and(items >= 0), bool_or(items > 8), every(amount > 0) FROM orders;
-SELECT stddev(amount), stddev_pop(items), variance(weight), var_pop(amount), var_samp(items) FROM orders;
+SELECT stddev(amount::double precision), stddev_pop(items::double precision), variance(weight), var_pop(amount::double precision), var_samp(weight) FROM orders;
 SELECT string_agg(name, ', ' ORDER BY name) FROM customers;
 SELECT string_agg(DISTINCT status, '|' ORDER BY status DESC) FROM orders;
 SELECT array_agg(id ORDER BY name DESC) FROM customers;
@@ -146,3 +146,6 @@ SELECT status, round(coalesce(avg(amount), 0), 2) AS mean, -avg(items) FROM orde
 SELECT customer_id, avg(items) FROM orders GROUP BY customer_id ORDER BY 2, 1;
 SELECT customer_id, rank() OVER (ORDER BY avg(items)) FROM orders GROUP BY customer_id ORDER BY customer_id;
 TABLE customers;
+SELECT 2 AS g, count(*) FROM orders GROUP BY g;
+SELECT 3 AS g, min(status) FROM orders GROUP BY 1 ORDER BY g;
+SELECT id FROM customers ORDER BY +1, id DESC;
