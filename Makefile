@@ -16,6 +16,7 @@ endif
 LINT := go tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 20s
 WORLDS ?= 500
+QUESTIONS ?= 20000
 
 # Packages with datadriven goldens know the flag -rewrite; scripts and whatever
 # else is written down look at UPDATE_GOLDEN.
@@ -79,8 +80,9 @@ postgres: ## hold the recorded answers of PostgreSQL 15 against a server of its 
 security: ## run every security suite and print cases, leaks and over-blocks; WRITE=1 writes docs/security.md
 	go run ./test/security $(if $(WRITE),-write)
 
-fuzz: ## compare random worlds with the oracle and run each fuzz target, for FUZZTIME (20s)
+fuzz: ## compare random worlds with the oracle and with their twins, and run each fuzz target, for FUZZTIME (20s)
 	RANDOM_SEEDS=1 go test ./test/scoreboard ./compiler/emit ./policy/rewrite ./policy/opa -count=1 -timeout 60m -rapid.checks=$(WORLDS)
+	RANDOM_SEEDS=1 QUESTIONS=$(QUESTIONS) go test ./test/twins -run TestRandomQuestions -count=1 -timeout 60m
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
 		go test "$$(dirname "$$file")" -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) || exit 1; done
 

@@ -41,6 +41,7 @@ func test(pkg, run string, names ...string) suite {
 // suites, in the order of the table.
 var suites = []suite{
 	test("./test/twins", "TestBypass", "bypass"),
+	test("./test/twins", "TestLimits", "limits"),
 }
 
 // row is one line of the table.

@@ -154,9 +154,11 @@ func (r *runner) broken(ctx context.Context) (string, error) {
 
 // files lists the files of both workspaces with size and time, without the
 // server's own records.
-func (r *runner) files() (map[string]string, error) {
+func (r *runner) files() (map[string]string, error) { return filesIn(r.dirs[:]...) }
+
+func filesIn(dirs ...string) (map[string]string, error) {
 	out := map[string]string{}
-	for _, dir := range r.dirs {
+	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
