@@ -18,7 +18,9 @@ type fence struct {
 	conjuncts int           // literal conditions beside the rule
 	inCTE     bool          // DuckDB may leave an unused CTE out
 	relation  policy.SummaryRelation
-	fields    []string // of each select item, the field's name; "" for a constant
+	// dictionary: a column leaves it as it came, perhaps with values of other rows.
+	dictionary bool
+	fields     []string // of each select item, the field's name; "" for a constant
 }
 
 // fence checks a sub-query over storage against the decision and keeps it.
@@ -85,7 +87,8 @@ func (r *treeReader) offered(f *fence, e *semantic.Entity, access policy.EntityA
 	seen := map[string]bool{}
 	for _, item := range f.node.Select {
 		name := itemName(item)
-		field := r.fieldOf(e, item, rule, seen)
+		shown, flat := flattened(item)
+		field := r.fieldOf(e, name, shown, rule, seen)
 		if field == nil {
 			f.fields = append(f.fields, "")
 			r.fail("the fence of %q offers %q, which is no field", f.entity, name)
@@ -100,13 +103,14 @@ func (r *treeReader) offered(f *fence, e *semantic.Entity, access policy.EntityA
 		case !has || column.Class == semantic.Private && !r.private(f.entity, key):
 			r.fail("the fence of %q offers %q, which the subject does not have", f.entity, name)
 		case column.Mask != nil:
-			if mask := rule.masks[key]; mask == nil || !sameExpr(item, mask) {
+			if mask := rule.masks[key]; mask == nil || !sameExpr(shown, mask) {
 				r.fail("the fence of %q does not mask %q as decided", f.entity, name)
 			}
 			f.relation.Masked = append(f.relation.Masked, string(field.Name))
-		case !isColumn(item, string(field.Name)):
+		case !isColumn(shown, string(field.Name)):
 			r.fail("the fence of %q computes %q", f.entity, name)
 		}
+		f.dictionary = f.dictionary || !flat
 		seen[key] = true
 		f.relation.Columns = append(f.relation.Columns, string(field.Name))
 		switch limits := classOf(field, access) < semantic.Output && !r.wrapping; {
@@ -123,8 +127,7 @@ func (r *treeReader) offered(f *fence, e *semantic.Entity, access policy.EntityA
 // fieldOf finds the field that a select item of a fence stands for: by its name,
 // or for a limited column, which has another, by what it reads. Of several masks
 // that read alike it is the one over the strictest field.
-func (r *treeReader) fieldOf(e *semantic.Entity, item sqlast.Expr, rule *rule, seen map[string]bool) *semantic.Field {
-	name := itemName(item)
+func (r *treeReader) fieldOf(e *semantic.Entity, name string, item sqlast.Expr, rule *rule, seen map[string]bool) *semantic.Field {
 	if f := e.Field(semantic.Name(name)); f != nil {
 		if string(f.Name) == name {
 			return f
@@ -196,8 +199,14 @@ func (r *treeReader) end(f *fence, access policy.EntityAccess) {
 		r.fail("the fence of %q ends with something else than OFFSET 0", f.entity)
 		return
 	}
-	if !f.relation.Fenced && (access.Rows.Truth != policy.Always || len(f.relation.Masked) > 0) {
+	if access.Rows.Truth == policy.Always && len(f.relation.Masked) == 0 {
+		return
+	}
+	if !f.relation.Fenced {
 		r.fail("the fence of %q has no end", f.entity)
+	}
+	if f.dictionary {
+		r.fail("the fence of %q gives more than the rows that passed its rule", f.entity)
 	}
 }
 
@@ -209,6 +218,22 @@ func predicateWord(p policy.Predicate) string {
 		return p.SQL
 	}
 	return "never"
+}
+
+// flattened gives what COALESCE(x, NULL) shows. In that form a column leaves a fence
+// with the values of its rows alone; in others it may carry a dictionary with those
+// of other rows, on which DuckDB calls what it believes cannot fail.
+func flattened(e sqlast.Expr) (sqlast.Expr, bool) {
+	o, ok := e.(*sqlast.Operator)
+	if !ok || o.Op != "OPERATOR_COALESCE" || len(o.Args) != 2 {
+		return e, false
+	}
+	c, ok := o.Args[1].(*sqlast.Constant)
+	null := &sqlast.Constant{Value: sqlast.Value{Type: sqlast.TypeName{ID: "NULL"}, IsNull: true}}
+	if !ok || !same(c, null) || sqlast.Meta(o.Args[0]).Alias != "" {
+		return e, false
+	}
+	return o.Args[0], true
 }
 
 // itemName is the name a select item has in the result of a fence.
@@ -313,7 +338,7 @@ func isLiteral(e sqlast.Expr) bool {
 
 // sameScans compares the fences with what DuckDB reads: each fence alone binds
 // to one scan with the rule as it was learned, and the whole text scans those
-// and nothing else.
+// and nothing else. A fence that it does not scan is kept in plan.unread.
 func sameScans(fences []*fence, alone []scan, rules map[string]*rule, plan *planReading) error {
 	var problems []error
 	missing := map[string]string{}
@@ -340,7 +365,7 @@ func sameScans(fences []*fence, alone []scan, rules map[string]*rule, plan *plan
 		delete(missing, s.key())
 	}
 	for _, entity := range missing {
-		problems = append(problems, because("the plan does not scan %q as its fence does", entity))
+		plan.unread = entity
 	}
 	return together(problems)
 }
@@ -391,6 +416,9 @@ func sameItems(f *fence, s scan, rule *rule) error {
 			want = mask
 		} else if isConstant(item) {
 			continue
+		}
+		if _, flat := flattened(item); flat {
+			want = flatItem + want
 		}
 		if s.items[i] != want {
 			return because("the plan of %q gives another value as %q", f.entity, name)

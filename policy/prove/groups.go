@@ -170,7 +170,8 @@ func offers(s *sqlast.SelectNode, fence map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, item := range s.Select {
 		field := ""
-		switch c, bare := item.(*sqlast.ColumnRef); {
+		shown, _ := flattened(item)
+		switch c, bare := shown.(*sqlast.ColumnRef); {
 		case bare && len(c.Names) == 1 && fence != nil:
 			field = fence[semantic.Name(c.Names[0]).Key()]
 		case bare && len(c.Names) == 1:

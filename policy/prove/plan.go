@@ -51,6 +51,7 @@ type planReading struct {
 	aggregates map[string]bool // those of them that aggregate
 	structs    []int64         // places of calls that make a struct; noPlace when DuckDB does not say
 	alone      bool            // a scan stands directly below the outermost select list
+	unread     string          // an entity whose fence is not scanned; "" for none
 	outline    strings.Builder // the operators, one a line
 }
 
@@ -319,7 +320,12 @@ func (r *planReader) projection(s *scan, p operator, row *outputs) {
 		return
 	}
 	for _, e := range list {
-		s.items = append(s.items, r.canonical(e, row))
+		e, flat := flatValue(e)
+		item := r.canonical(e, row)
+		if flat {
+			item = flatItem + item
+		}
+		s.items = append(s.items, item)
 	}
 }
 
@@ -415,3 +421,24 @@ func sameValue(got, want map[string]any) bool {
 }
 
 func keys(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }
+
+// flatItem begins an item that is COALESCE(x, NULL).
+const flatItem = "flat "
+
+// flatValue gives x of a bound COALESCE(x, NULL), whose NULL has x's type.
+func flatValue(v any) (any, bool) {
+	e, _ := v.(map[string]any)
+	args, _ := e["children"].([]any)
+	if e["expression_class"] != "BOUND_OPERATOR" || e["type"] != "OPERATOR_COALESCE" || len(args) != 2 {
+		return v, false
+	}
+	null, _ := args[1].(map[string]any)
+	if cast, ok := null["child"].(map[string]any); ok && null["expression_class"] == "BOUND_CAST" {
+		null = cast
+	}
+	value, _ := null["value"].(map[string]any)
+	if null["expression_class"] != "BOUND_CONSTANT" || value["is_null"] != true {
+		return v, false
+	}
+	return args[0], true
+}

@@ -130,6 +130,11 @@ func Check(ctx context.Context, pl Planner, in Input) (Proved, *Evidence, error)
 	); err != nil {
 		return Proved{}, nil, refusal(err)
 	}
+	if plan.unread != "" { // as in (SELECT max(status) FROM orders) || NULL, which is NULL whatever the rows are
+		return Proved{}, nil, diag.Wrap(because("the plan does not scan %q as its fence does", plan.unread), diag.ResolveShape,
+			"every table of a query is read, and the engine leaves one of this query out").
+			WithHint("leave out what does not depend on the rows of its table")
+	}
 	return Proved{in.Text}, evidence(in, r.final, tree, plan), nil
 }
 

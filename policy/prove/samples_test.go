@@ -22,7 +22,7 @@ var samples = []string{
 	"[id], lambda x: x + 1", "[id], lambda x: x > 1", "[id], lambda x, y: x + y", "[id], [true]", "[id], 1, 2", "['a'], ','", "{'a': id}, b := 2",
 	"{'a': id}, {'b': 2}", "id, 2, 3", "id, 2, 3, 4, 5, 6.0", "2026, 1, 2", "'YWI='", "'a'::BLOB", "'6162'", "12, 2", "'x', 2", "status, 2, 'x'", "1, 3",
 	"'{}', status", "'%d', id", "', ', status", "[1, 2]::INTEGER[2]", "TIME '10:00:00'", "MAP {'a': 1}, MAP {'b': 2}", "['a'], [1]", "[{'k': 'a', 'v': 1}]",
-	"'\\x41'::BIT", "current_date", "id::VARCHAR, status", "2, [id]", "'a' IN status",
+	"'\\x41'::BIT", "current_date", "id::VARCHAR, status", "2, [id]", "'a' IN status", "DATE '2026-01-05'", "'day', DATE '2026-01-01', DATE '2026-01-05'",
 }
 
 var operatorName = regexp.MustCompile(`^[^a-z]+$`)

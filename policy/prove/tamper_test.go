@@ -272,7 +272,13 @@ func fenceTree(t testing.TB, db *ducktest.DB, text string, relations int) (rest 
 	visit(doc)
 	require.Len(t, found, relations, text)
 	found[0]["select_list"] = slices.DeleteFunc(found[0]["select_list"].([]any), func(item any) bool {
-		names, ok := item.(map[string]any)["column_names"].([]any)
+		column := item.(map[string]any)
+		if args, _ := column["children"].([]any); column["type"] == "OPERATOR_COALESCE" && len(args) == 2 {
+			if null, _ := args[1].(map[string]any)["value"].(map[string]any); null["is_null"] == true {
+				column = args[0].(map[string]any)
+			}
+		}
+		names, ok := column["column_names"].([]any)
 		if ok && len(names) == 1 {
 			columns = append(columns, names[0].(string))
 		}

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"slices"
 	"strings"
 
 	"plumbline/compiler/resolve"
@@ -130,13 +131,18 @@ func closed(expr string) string {
 // stored writes the part of a fence that reads storage: rule first, on raw
 // values; masks above it; an end wherever there is a rule or a mask.
 func (w *writer) stored(fields []*semantic.Field, limited map[string]string) (string, *diag.Error) {
-	end := w.access.Rows.Truth != policy.Always
+	mask := func(f *semantic.Field) *policy.Mask { return w.access.Columns[f.Name.Key()].Mask }
+	end := w.access.Rows.Truth != policy.Always || slices.ContainsFunc(fields, func(f *semantic.Field) bool { return mask(f) != nil })
 	list := make([]string, 0, len(fields))
 	for _, f := range fields {
 		sql := semantic.Quote(string(f.Name))
-		if m := w.access.Columns[f.Name.Key()].Mask; m != nil {
-			end = true
+		if m := mask(f); m != nil {
 			sql = "(" + m.SQL + ")"
+		}
+		if end {
+			// The rows alone, and not the dictionary they came with, on which DuckDB
+			// would call what it believes cannot fail.
+			sql = "COALESCE(" + sql + ", NULL)"
 		}
 		list = append(list, as(sql, string(f.Name), limited[f.Name.Key()]))
 	}
