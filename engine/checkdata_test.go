@@ -124,7 +124,7 @@ func newChecking(t *testing.T, c *semantic.Catalog) checking {
 	log, err := audit.Open(ws.Audit)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, log.Close()) })
-	e := &Engine{audit: log, now: time.Now, opts: Options{Temp: t.TempDir()}}
+	e := &Engine{audit: log, now: time.Now, quota: &quota{}, opts: Options{Temp: t.TempDir()}}
 	e.current.Store(&world{ws: ws, catalog: c, policy: rules, functions: functionNames()})
 	return checking{t, e, c}
 }

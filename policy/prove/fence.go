@@ -416,8 +416,7 @@ func sameItems(f *fence, s scan, rule *rule) error {
 			want = mask
 		} else if isConstant(item) {
 			continue
-		}
-		if _, flat := flattened(item); flat {
+		} else if _, flat := flattened(item); flat {
 			want = flatItem + want
 		}
 		if s.items[i] != want {

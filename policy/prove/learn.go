@@ -184,7 +184,7 @@ func inside(q sqlast.Query) *sqlast.SelectNode {
 func learningText(key string, access policy.EntityAccess) string {
 	var items []string
 	for _, field := range masked(access) {
-		items = append(items, "("+access.Columns[field].Mask.SQL+"\n) AS "+semantic.Quote(field))
+		items = append(items, "COALESCE(("+access.Columns[field].Mask.SQL+"\n), NULL) AS "+semantic.Quote(field))
 	}
 	if len(items) == 0 && access.Rows.Truth == policy.Always {
 		return ""
@@ -223,7 +223,7 @@ func readRule(key, text string, c Checked, access policy.EntityAccess) (*rule, e
 	r := &rule{where: conjuncts(s.Where), filter: p.scans[0].filter, functions: p.functions,
 		masks: map[string]sqlast.Expr{}, items: map[string]string{}}
 	for i, field := range fields {
-		r.masks[field] = s.Select[i]
+		r.masks[field], _ = flattened(s.Select[i])
 		r.items[field] = p.scans[0].items[i]
 	}
 	return r, nil
