@@ -12,6 +12,7 @@
 package diag
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,24 +168,18 @@ func All(err error) []*Error {
 	return []*Error{Wrap(err, BugInternal, "an unexpected failure inside the server").WithHint("report it with the query id")}
 }
 
-// outermost finds the first *Error or List, without looking into one: what an *Error
-// wraps is its cause, also when that is a List.
+// outermost finds the first *Error, or the List that it is the first of. What an
+// *Error wraps is its cause, also when that is a List.
 func outermost(err error) []*Error {
-	switch e := err.(type) {
-	case *Error:
-		return []*Error{e}
-	case List:
-		return e
-	case interface{ Unwrap() error }:
-		return outermost(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			if found := outermost(inner); found != nil {
-				return found
-			}
-		}
+	var first *Error
+	if !errors.As(err, &first) {
+		return nil
 	}
-	return nil
+	var list List
+	if errors.As(err, &list) && len(list) > 0 && list[0] == first {
+		return list
+	}
+	return []*Error{first}
 }
 
 // CodeOf gives the code of the first *Error in err; "" for nil, bug.internal for a foreign error.
