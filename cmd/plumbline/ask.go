@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -192,11 +193,15 @@ type explainCmd struct {
 	As      string `help:"Subject of plumbline.cue that asks; the stdio subject when left out."`
 	SQL     string `help:"One SELECT to explain, instead of a metric question."`
 	Dialect string `help:"How the SELECT is written: postgres, or left out for DuckDB's dialect."`
+	Why     string `placeholder:"ENTITY.COLUMN" help:"Say instead why the subject may or may not see a column: the rules that grant and mask it, and those that do not hold. Reads models and policies alone. Example: plumbline explain -C shop --as sam --why customers.name"`
 	question
 }
 
 // Run explains a question: one argument that holds a space is SQL.
 func (c explainCmd) Run(e *env) error {
+	if c.Why != "" {
+		return c.why(e)
+	}
 	req := engine.Request{Tool: engine.ToolExplain, SQL: c.SQL, Dialect: c.Dialect}
 	if req.SQL == "" && len(c.Metrics) == 1 && strings.ContainsAny(c.Metrics[0], " \n\t") {
 		req.SQL = c.Metrics[0]
@@ -229,6 +234,34 @@ func (c explainCmd) Run(e *env) error {
 		_, err = io.WriteString(e.stdout, ans.Explain.Text())
 		return err
 	})
+}
+
+// why accounts for one column. It names rules and what is hidden, so it is for those
+// who can read the policies anyway, and no tool offers it.
+func (c explainCmd) why(e *env) (err error) {
+	if c.SQL != "" || len(c.Metrics) > 0 || c.Question != "" {
+		return diag.New(diag.RequestMalformed, "--why asks about a column and takes no question beside it").WithHint("leave out one of the two")
+	}
+	g, err := engine.OpenGovernance(e.ctx, e.cli.Dir, engine.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	accounts, err := g.Why(e.ctx, c.As, c.Why)
+	if err != nil {
+		return err
+	}
+	e.stdout = plain{e.stdout}
+	if e.cli.JSON {
+		return e.print(accounts)
+	}
+	for _, x := range accounts {
+		if len(accounts) > 1 {
+			fmt.Fprintf(e.stdout, "as %s declares: ", strings.Join(x.Declared, ", "))
+		}
+		fmt.Fprint(e.stdout, x.Text())
+	}
+	return nil
 }
 
 type metricsCmd struct {

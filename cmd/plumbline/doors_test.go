@@ -42,7 +42,7 @@ type door struct {
 var commands = map[string]door{
 	"sql":     {as: "ana", args: []string{"SELECT count(*) FROM orders"}},
 	"query":   {as: "ana", args: []string{"revenue"}},
-	"explain": {as: "ana", args: []string{"SELECT count(*) FROM orders"}},
+	"explain": {as: "ana", args: []string{"SELECT count(*) FROM orders"}}, // --why reads policies and no data
 	"metrics": {as: "ana", args: []string{"--dimension", "orders.status"}},
 	"test":    {as: "operator", args: []string{"revenue_by_plan"}, why: "tests ask as the operator, through the pipeline"},
 	"check":   {as: "operator", args: []string{"--data"}, why: "promises of the data are counted as the operator, who must see everything"},
