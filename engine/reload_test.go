@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,6 +96,44 @@ func TestReloadUnderLoad(t *testing.T) {
 	close(stop)
 	asking.Wait()
 	failed.Range(func(k, _ any) bool { t.Error(k); return true })
+}
+
+// An edit that comes while the policies are read is not taken by half. The last file
+// becomes a pipe, so that the test knows when the others have been read.
+func TestReloadTakesOneStateOfTheFiles(t *testing.T) {
+	root := workspace(t)
+	last, other := filepath.Join(root, "rego", "zz", "data.json"), filepath.Join(root, "other")
+	require.NoError(t, os.Mkdir(filepath.Dir(last), 0o755))
+	require.NoError(t, os.WriteFile(last, []byte("{}"), 0o600))
+	h := open(t, root)
+	before := h.Summary()
+
+	require.NoError(t, os.Rename(last, other))
+	require.NoError(t, syscall.Mkfifo(last, 0o600))
+	var editing sync.WaitGroup
+	editing.Go(func() {
+		pipe, err := os.OpenFile(last, os.O_WRONLY, 0) // when it is read
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		edit(t, root, "rego/access.rego", `lib.untagged(field, "pii")`, "lib.untagged(field, \"pii\")\n\tfield.name != \"tenant\"")
+		_, err = pipe.WriteString("{}")
+		if err := errors.Join(os.Rename(other, last), err, pipe.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	err := h.Reload(t.Context())
+	editing.Wait()
+	require.Equal(t, diag.ConfigChanged, diag.CodeOf(err), "%v", err)
+	require.Equal(t, before, h.Summary())
+	require.True(t, h.Stale())
+
+	require.NoError(t, h.Reload(t.Context()))
+	require.NotEqual(t, before.Policy, h.Summary().Policy)
+	require.False(t, h.Stale())
+	edit(t, root, "models/orders.cue", "", "\n// another\n")
+	require.True(t, h.Stale())
 }
 
 // What a reload takes it gives back: goroutines, processes, folders.

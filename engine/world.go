@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,7 +113,8 @@ func (e *Engine) Close() error {
 }
 
 // Reload builds a new world from the files and swaps it in. When that fails the
-// old one stays and the error says why. No question is dropped.
+// old one stays and the error says why; so it does when the files change meanwhile,
+// since what was read may be half of an edit. No question is dropped.
 func (e *Engine) Reload(ctx context.Context) error {
 	e.reload.Lock()
 	defer e.reload.Unlock()
@@ -123,8 +125,25 @@ func (e *Engine) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if e.changedSince(w) {
+		return errors.Join(diag.New(diag.ConfigChanged, "what is loaded is one state of the files; they changed meanwhile"), w.close())
+	}
 	old := e.current.Swap(w)
 	return old.close()
+}
+
+// Stale reports that the files are no longer those of the world in force, or cannot
+// be read.
+func (e *Engine) Stale() bool { return e.changedSince(e.current.Load()) }
+
+// changedSince reports that a world would not be made of the same files again.
+func (e *Engine) changedSince(w *world) bool {
+	ws, catalog, err := load.Dir(e.root)
+	if err != nil || catalog.Revision != w.catalog.Revision || !reflect.DeepEqual(ws, w.ws) {
+		return true
+	}
+	revision, err := opa.Revision(ws.Policies)
+	return err != nil || revision != w.policy.Revision()
 }
 
 // Workspace gives the configuration in force.

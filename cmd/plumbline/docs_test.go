@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,6 +45,77 @@ func TestAnalystsPage(t *testing.T) {
 		}
 	}
 	require.Equal(t, 7, typed)
+}
+
+// inline is a command within a sentence; those without arguments only name one.
+var inline = regexp.MustCompile("`plumbline ([^`]+ [^`]+)`")
+
+// TestCommandsInSentences types what pages show of commands with their arguments, in
+// the sample workspace, after one question that a replay can ask again. Words in
+// capitals stand for what the reader puts in.
+func TestCommandsInSentences(t *testing.T) {
+	pages := map[string]int{"../../README.md": 2, "../../docs/policies.md": 4, "../../docs/security.md": 5, "../../docs/postgres.md": 1, "../../rego/README.md": 1}
+	text := map[string]string{}
+	for page := range pages {
+		raw, err := os.ReadFile(page)
+		require.NoError(t, err)
+		text[page] = string(raw)
+	}
+	shop := filepath.Join(t.TempDir(), "shop")
+	program(t, "demo", shop, "--write", "--scale", "0.01")
+	t.Chdir(shop)
+	program(t, "sql", "SELECT count(*) FROM orders")
+	for page, want := range pages {
+		found := inline.FindAllStringSubmatch(text[page], -1)
+		require.Len(t, found, want, page)
+		for _, m := range found {
+			line := strings.NewReplacer("SUBJECT", "ana", "DIR", "rego", "ENTITY.COLUMN", "customers.email", "SELECT ...", "SELECT id FROM orders").Replace(m[1])
+			args := words.FindAllString(line, -1)
+			for i, a := range args {
+				args[i] = strings.Trim(a, "'")
+			}
+			out := program(t, args...)
+			if !strings.Contains(line, "--outcome deny") { // nothing was
+				require.NotEmpty(t, out, line)
+			}
+		}
+	}
+}
+
+// TestPolicyPageChecks types what docs/policies.md says to do to switch policies in one
+// step, and before a deployment, in a workspace.
+func TestPolicyPageChecks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/policies.md")
+	require.NoError(t, err)
+	under := func(title string) string { // the first block there
+		_, after, found := strings.Cut(string(page), title)
+		require.True(t, found)
+		return block.FindStringSubmatch(after)[2]
+	}
+	shop := filepath.Join(t.TempDir(), "shop")
+	program(t, "demo", shop, "--write", "--scale", "0.01")
+	opa := exec.CommandContext(t.Context(), "go", "tool", "-n", "opa")
+	path, err := opa.Output()
+	require.NoError(t, err)
+	t.Chdir(shop)
+	out, err := exec.CommandContext(t.Context(), "sh", "-ec", under("## Changing a policy that is served")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	target, err := os.Readlink("rego")
+	require.NoError(t, err)
+	require.Equal(t, "rego-2", target)
+	typed := map[string]int{}
+	for line := range strings.Lines(under("## Before you deploy")) {
+		args := strings.Fields(line)
+		typed[args[0]]++
+		if args[0] == "plumbline" {
+			require.NotEmpty(t, program(t, args[1:]...))
+			continue
+		}
+		require.Equal(t, "opa", args[0])
+		out, err := exec.CommandContext(t.Context(), strings.TrimSpace(string(path)), args[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s%s", line, out)
+	}
+	require.Equal(t, map[string]int{"opa": 3, "plumbline": 1}, typed)
 }
 
 // TestExitCodesOfDiff: 0 and 1 speak of the difference, so that a failure is

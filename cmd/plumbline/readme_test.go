@@ -101,7 +101,7 @@ func typeCommands(t *testing.T, readme string) {
 			}
 		}
 	}
-	for _, command := range []string{"metrics", "query", "sql", "explain", "init", "check"} {
+	for _, command := range []string{"metrics", "query", "sql", "explain", "init", "check", "audit"} {
 		require.True(t, known[command], "the README shows %s", command)
 	}
 }

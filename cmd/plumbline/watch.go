@@ -35,14 +35,15 @@ func newWatch(root string, eng *engine.Engine) (*watch, error) {
 	return out, nil
 }
 
-// follow watches every folder that there is; those that appear are added later.
+// follow watches every folder that there is; those that appear are added later, and
+// one that is away for a moment is when it is back.
 func (w *watch) follow() error {
 	ws := w.eng.Workspace()
 	if err := w.Add(w.root); err != nil {
 		return err
 	}
 	for _, dir := range []string{ws.Models, ws.Policies} {
-		if err := addTree(w.Watcher, dir); err != nil {
+		if err := addTree(w.Watcher, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -53,7 +54,9 @@ func (w *watch) follow() error {
 func (w *watch) run(ctx context.Context, changed chan<- struct{}) error {
 	defer func() { _ = w.Close() }() // nothing is lost with it
 	rest := time.NewTimer(settle)
-	rest.Stop()
+	if !w.eng.Stale() { // else a change came before the watch
+		rest.Stop()
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,8 +88,13 @@ func watched(name string) bool {
 	return false
 }
 
+// addTree watches the folders below dir, which may be a symbolic link to one.
 func addTree(w *fsnotify.Watcher, dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(target, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}

@@ -72,12 +72,14 @@ func (p *Policy) Samples() []policy.Subject { return slices.Clone(p.samples) }
 // Open loads every .rego file below dir except tests, data.json and data.yaml of
 // each folder, the JSON schemas in its folder schemas, and the sample subjects in
 // subjects.json.
+// Where dir is a symbolic link, what it leads to is looked up once, so that turning
+// the link changes every file at once.
 // It reports all mistakes as config.policy with file and line.
 func Open(dir string, options Options) (*Policy, error) {
 	if options.Timeout == 0 {
 		options.Timeout = defaultTimeout
 	}
-	files, err := readBundle(dir)
+	files, dir, err := readBundle(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +102,12 @@ func Open(dir string, options Options) (*Policy, error) {
 	return p, nil
 }
 
+// Revision reads the bundle in dir and gives the revision that its policy has.
+func Revision(dir string) (string, error) {
+	files, _, err := readBundle(dir)
+	return files.revision, err
+}
+
 type bundle struct {
 	modules  map[string]string // file as shown to people: text
 	data     map[string]any
@@ -107,15 +115,19 @@ type bundle struct {
 	revision string
 }
 
-func readBundle(dir string) (bundle, error) {
-	b := bundle{modules: map[string]string{}, data: map[string]any{}}
+// readBundle reads the files in dir, and gives the folder that dir leads to.
+func readBundle(dir string) (b bundle, target string, err error) {
+	b = bundle{modules: map[string]string{}, data: map[string]any{}}
 	hash := sha256.New()
 	root := filepath.Base(filepath.Clean(dir))
-	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+	if target, err = filepath.EvalSymlinks(dir); err != nil {
+		return b, dir, diag.Wrap(err, diag.ConfigRego, "the policy bundle %q cannot be read", root)
+	}
+	err = filepath.WalkDir(target, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		rel, err := filepath.Rel(dir, file)
+		rel, err := filepath.Rel(target, file)
 		if err != nil {
 			return err
 		}
@@ -139,7 +151,7 @@ func readBundle(dir string) (bundle, error) {
 		return b.readSamples(path.Join(root, rel), text)
 	})
 	if err == nil && len(b.modules) == 0 {
-		return b, diag.New(diag.ConfigRego, "a policy bundle has at least one .rego file; %q has none", root).
+		return b, target, diag.New(diag.ConfigRego, "a policy bundle has at least one .rego file; %q has none", root).
 			WithHint("set the folder of policies in plumbline.cue, or run plumbline init")
 	}
 	b.revision = hex.EncodeToString(hash.Sum(nil)[:8])
@@ -147,7 +159,7 @@ func readBundle(dir string) (bundle, error) {
 	if err != nil && !errors.As(err, &told) {
 		err = diag.Wrap(err, diag.ConfigRego, "the policy bundle %q cannot be read", root)
 	}
-	return b, err
+	return b, target, err
 }
 
 func (b *bundle) readSamples(name string, text []byte) error {

@@ -78,6 +78,7 @@ const (
 	ConfigSandbox   Code = "config.sandbox"
 	ConfigFolder    Code = "config.folder"
 	ConfigRevision  Code = "config.revision"
+	ConfigChanged   Code = "config.changed"
 	AuditFailed     Code = "execute.audit_failed"
 	UnsupportedNode Code = "unsupported.node"
 	UnsupportedText Code = "unsupported.text"
@@ -169,6 +170,8 @@ var registry = []Info{
 	{ConfigSandbox, "With require_os_sandbox the operating system must confine the workers.", "The system offers no landlock.", "Use a kernel with landlock, or set require_os_sandbox to false and read docs/security.md."},
 
 	{ConfigFolder, "A command writes only into an empty folder, or into one it made itself.", "The folder holds files that the command did not write, or it cannot be written.", "Name another folder, or empty this one."},
+
+	{ConfigChanged, "What is loaded is one state of the files.", "Files of the workspace changed while they were loaded again. The old models and policies stay.", "Wait: the server loads again when the files rest. After SIGHUP, send it again."},
 
 	{ConfigRevision, "A revision of the models is a folder with a workspace, or one that git can read.", "The name is neither, git is not installed, the workspace is in no repository, or it was elsewhere at that revision.", "Name a folder, or a revision that git rev-parse knows."},
 
