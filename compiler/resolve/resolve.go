@@ -184,7 +184,10 @@ func (r *resolver) finish(cols []column) {
 	for _, ref := range r.refs {
 		for _, name := range columnNames(ref.visible, true) {
 			class, _ := ref.visible.Class(name)
-			if ref.used[name.Key()] || ref.full && class != semantic.Private {
+			// One that may not be selected counts by its name only, where no list of names
+			// and no unwritten star needs its place.
+			unnamed := class == semantic.Output || class != semantic.Private && (ref.silent || len(ref.Node.ColumnAliases) > 0)
+			if ref.used[name.Key()] || ref.full && unnamed {
 				ref.Columns = append(ref.Columns, name)
 				if ref.silent && class != semantic.Output {
 					r.refuse(ref.Node.At, "write (SELECT columns FROM ...)", "this form shows every column of %q, also one that may not be selected", ref.Alias)

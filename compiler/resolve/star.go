@@ -35,7 +35,8 @@ func (r *resolver) item(e sqlast.Expr, sel *selection) {
 	it.col.name = meta.Alias
 	if meta.Alias == "" {
 		it.col.name = r.resultName(e, sel.scope)
-		if len(r.refs) > refs || len(r.bound.Stars) > stars {
+		_, column := e.(*sqlast.ColumnRef)
+		if len(r.refs) > refs || len(r.bound.Stars) > stars || !column && r.limitedIn(r.uses[it.uses[0]:it.uses[1]]) {
 			r.nameSplice(e, it.col.name)
 		}
 	}
@@ -50,6 +51,15 @@ func (r *resolver) item(e sqlast.Expr, sel *selection) {
 	if meta.Alias != "" && sel.scope.aliases[key] == nil {
 		sel.scope.aliases[key] = it
 	}
+}
+
+// limitedIn reports a use of a column that may not stand in every clause: the
+// rewrite gives it another name.
+func (r *resolver) limitedIn(uses []Use) bool {
+	return slices.ContainsFunc(uses, func(u Use) bool {
+		class, _ := r.refs[u.Ref].visible.Class(u.Column)
+		return class < semantic.Output
+	})
 }
 
 // resultName is the name of an item without alias: a column keeps the spelling

@@ -318,11 +318,24 @@ func (u *useReader) once(root sqlast.Query, spelled map[string]int) {
 		}
 	}
 	for _, t := range u.shown {
-		for _, s := range find[*sqlast.SelectNode](t, nil) {
-			for _, item := range s.Select {
-				if l := u.limited[semantic.Name(itemName(item)).Key()]; l != nil {
-					u.fail("a limited column of %q is shown with its whole relation", l.entity)
-				}
+		u.whole(t)
+	}
+}
+
+// whole refuses a relation whose columns are shown unnamed when one is limited.
+func (u *useReader) whole(t sqlast.TableRef) {
+	switch t := t.(type) {
+	case *sqlast.JoinRef:
+		u.whole(t.Left)
+		u.whole(t.Right)
+	case *sqlast.SubqueryRef:
+		s, ok := t.Query.(*sqlast.SelectNode)
+		if !ok {
+			return // whose select lists are read for themselves
+		}
+		for _, item := range s.Select {
+			if l := u.limited[semantic.Name(itemName(item)).Key()]; l != nil {
+				u.fail("a limited column of %q is shown with its whole relation", l.entity)
 			}
 		}
 	}

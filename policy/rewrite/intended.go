@@ -176,7 +176,7 @@ func (in *intent) findNames(b *resolve.Bound) error {
 			return true
 		}
 		for _, e := range q.Select {
-			if sqlast.Meta(e).Alias != "" || !spliceInside(e) {
+			if sqlast.Meta(e).Alias != "" || !in.spliceInside(e) {
 				continue
 			}
 			if end, err := sqlast.ItemEnd(text, itemPlace(e)); err == nil && labels[end] != "" {
@@ -189,13 +189,15 @@ func (in *intent) findNames(b *resolve.Bound) error {
 }
 
 // spliceInside reports whether a splice may change the text of an item, and so
-// its name: whether a query or a star stands in it.
-func spliceInside(e sqlast.Expr) bool {
+// its name: whether a query, a star or a limited column stands in it.
+func (in *intent) spliceInside(e sqlast.Expr) bool {
 	found := false
 	sqlast.Walk(e, func(n any) bool {
-		switch n.(type) {
+		switch n := n.(type) {
 		case sqlast.Query, *sqlast.Star:
 			found = true
+		case *sqlast.ColumnRef:
+			found = found || in.spelled[n.At] != nil
 		}
 		return !found
 	})
