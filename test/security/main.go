@@ -41,6 +41,7 @@ func test(pkg, run string, names ...string) suite {
 // suites, in the order of the table.
 var suites = []suite{
 	test("./test/twins", "TestBypass", "bypass"),
+	test("./test/twins", "TestRandomQuestions", "random-twins"),
 	test("./test/twins", "TestLimits", "limits"),
 	test("./policy/prove", "TestTamperedTexts", "tampering"),
 }
