@@ -251,3 +251,37 @@ func TestLiveSwitch(t *testing.T) {
 	})
 	l.stop()
 }
+
+// TestWatchMissesNothing: a change between loading and watching is noticed, and so is a
+// folder that is moved in, whatever its name.
+func TestWatchMissesNothing(t *testing.T) {
+	l := &live{t: t, root: filepath.Join(t.TempDir(), "shop")}
+	program(t, "demo", l.root, "--write", "--scale", "0.01")
+	eng, err := engine.Open(t.Context(), l.root, engine.Options{})
+	require.NoError(t, err)
+	l.write("rego/data.json", `{"n": 1}`)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	changed := make(chan struct{}, 1)
+	w, err := newWatch(l.root, eng)
+	require.NoError(t, err)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := w.run(ctx, changed); err != nil {
+			t.Error(err)
+		}
+	})
+	<-changed
+	require.True(t, eng.Stale())
+	require.NoError(t, eng.Reload(t.Context()))
+	require.NoError(t, os.Mkdir(l.path("../sales.v2"), 0o755))
+	l.write("../sales.v2/data.json", `{"n": 2}`)
+	l.rename("../sales.v2", "rego/sales.v2")
+	<-changed
+	require.NoError(t, eng.Reload(t.Context()))
+	l.write("rego/sales.v2/data.json", `{"n": 3}`)
+	<-changed
+	cancel()
+	watching.Wait()
+	require.NoError(t, eng.Close())
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -80,12 +81,14 @@ func (w *watch) run(ctx context.Context, changed chan<- struct{}) error {
 }
 
 // watched leaves out what editors and the audit log write beside the workspace's files.
+// A folder counts, whatever its name.
 func watched(name string) bool {
 	switch filepath.Ext(name) {
 	case ".cue", ".rego", ".json", ".yaml", "":
 		return true
 	}
-	return false
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // addTree watches the folders below dir, which may be a symbolic link to one.
