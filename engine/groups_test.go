@@ -30,12 +30,24 @@ func TestMinimumGroupsAtEveryDoor(t *testing.T) {
 	require.Contains(t, ans.Warnings, "groups that rest on fewer than 20 rows of orders, or on fewer than 20 values of what is aggregated, are left out")
 	require.Contains(t, ans.Applied, engine.Applied{Origin: "policy", Entity: "orders", Text: "groups of at least 20 rows of orders"})
 
-	ans, err = h.metric("ana", `{"metrics": ["revenue"], "dimensions": [{"name": "metric_time", "grain": "week"}, "customers.plan"]}`)
+	ans, err = h.metric("ana", `{"metrics": ["revenue"], "dimensions": [{"name": "metric_time", "grain": "week"}, "status"]}`)
 	require.NoError(t, err)
 	require.Contains(t, ans.Warnings[len(ans.Warnings)-1], "are left out")
 	require.Empty(t, ans.AsOf, "the last day is that of single rows")
-	require.Equal(t, h.rows("operator", `SELECT date_trunc('week', order_date)::DATE, c.plan, sum(total_cents) FROM orders o JOIN customers c ON c.id = o.customer_id
-		WHERE o.tenant = 'acme' AND status IS DISTINCT FROM 'cancelled' GROUP BY ALL HAVING count(*) >= 20 AND count(DISTINCT c.id) >= 20 ORDER BY 1, 2`), body(ans))
+	require.Equal(t, h.rows("operator", `SELECT date_trunc('week', order_date)::DATE, status, sum(total_cents) FROM orders
+		WHERE tenant = 'acme' AND status IS DISTINCT FROM 'cancelled' GROUP BY ALL HAVING count(*) >= 20 ORDER BY 1, 2`), body(ans))
+
+	// A metric by another entity's dimension needs a join, whose rows an asker can choose.
+	_, err = h.metric("ana", `{"metrics": ["revenue"], "dimensions": ["customers.plan"]}`)
+	h.code(diag.PolicyGroup, err)
+	for _, join := range []string{
+		"SELECT sum(o.total_cents) AS s FROM customers c LEFT JOIN orders o ON o.customer_id = c.id WHERE c.id = 7 OR o.id IS NULL",
+		"SELECT count(*) AS n, sum(o.total_cents) AS s FROM customers c JOIN orders o ON o.customer_id = c.id WHERE c.id <= 20 AND c.plan <> 'free'",
+		"SELECT avg(p.id) AS a FROM customers c, products p WHERE p.id = c.id",
+	} {
+		_, err = h.sql("ana", join)
+		h.code(diag.PolicyGroup, err)
+	}
 
 	got, err := h.Contents(t.Context(), engine.Describing{Tool: engine.ToolDescribe, Subject: h.subject("ana"), Dimension: "customers.plan"})
 	require.NoError(t, err)

@@ -167,15 +167,13 @@ func TestEveryFieldOfAHavingMatters(t *testing.T) {
 		".Alias", ".Value.Type.", // names no result and is bound by DuckDB
 		".Args has one more",        // a further condition; IS NOT NULL takes one value
 		".Then.", ".Else.Value.Raw", // row() is no aggregate, and NULL has no text
-		".Condition.Left is a column", ".Condition.Right is a column", ".Condition.Left.Names", ".Condition.Right.Names", ".Implicit", // another equality
 		".Query.Select",                                      // other columns that the subject has, and other dimensions
 		".Where.Left is a column", ".Where.Args[0] is a col", // what it was
 	}
 	for _, query := range []string{
 		`SELECT sum(o.total_cents) AS s FROM [[orders: id, total_cents]] AS o HAVING count(DISTINCT "o"."id") >= 5 AND count("o"."total_cents") >= 5`,
-		`SELECT sum(i.qty) AS s FROM [[order_items: order_id, line, qty]] AS i JOIN [[orders: id]] AS o ON o.id = i.order_id HAVING count(DISTINCT CASE WHEN "i"."order_id" IS NOT NULL AND "i"."line" IS NOT NULL THEN ("i"."order_id", "i"."line") END) >= 5 AND count(CASE WHEN "i"."order_id" IS NOT NULL AND "i"."line" IS NOT NULL THEN ("i"."order_id", "i"."line") END) = count(DISTINCT CASE WHEN "i"."order_id" IS NOT NULL AND "i"."line" IS NOT NULL THEN ("i"."order_id", "i"."line") END) AND count("i"."qty") >= 5 AND count(DISTINCT "o"."id") >= 5`,
+		`SELECT sum(i.qty) AS s FROM [[order_items: order_id, line, qty]] AS i HAVING count(DISTINCT CASE WHEN "i"."order_id" IS NOT NULL AND "i"."line" IS NOT NULL THEN ("i"."order_id", "i"."line") END) >= 5 AND count("i"."qty") >= 5`,
 		`SELECT count(*) AS n FROM (SELECT (upper("region")) AS big_region, "id" FROM [[customers: region, id]]) AS u HAVING count(DISTINCT "u"."id") >= 7`,
-		`SELECT count(*) AS n FROM [[orders: id, customer_id]] AS o JOIN [[products: id]] AS p ON p.id = o.customer_id HAVING count(DISTINCT "o"."id") >= 5`,
 	} {
 		in := groupInput(db, limited(fenced(query, groupRules())))
 		decode, read, err := prove.TreeOf(context.Background(), db, in)

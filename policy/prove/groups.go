@@ -101,12 +101,6 @@ func (g *groupReader) shape(root sqlast.Query) {
 
 func (g *groupReader) from(t sqlast.TableRef) {
 	switch t := t.(type) {
-	case *sqlast.JoinRef:
-		if t.Kind != "REGULAR" || len(t.Using) > 0 || !set("INNER", "LEFT", "RIGHT", "FULL", "OUTER")[t.Type] || !columnsEqual(t.Condition) {
-			g.fail("a minimum group is joined otherwise than by equal columns")
-		}
-		g.from(t.Left)
-		g.from(t.Right)
 	case *sqlast.SubqueryRef:
 		if rel, ok := g.relation(t); ok && t.Sample == nil && len(t.ColumnAliases) == 0 {
 			g.relations = append(g.relations, rel)
@@ -116,16 +110,6 @@ func (g *groupReader) from(t sqlast.TableRef) {
 	default:
 		g.fail("a minimum group stands beside a %T", t)
 	}
-}
-
-func columnsEqual(e sqlast.Expr) bool {
-	for _, c := range conjuncts(e) {
-		q, ok := c.(*sqlast.Comparison)
-		if !ok || q.Op != "COMPARE_EQUAL" || !bareColumn(q.Left) || !bareColumn(q.Right) {
-			return false
-		}
-	}
-	return e != nil
 }
 
 func bareColumn(e sqlast.Expr) bool {
@@ -225,7 +209,7 @@ func (g *groupReader) calls() {
 }
 
 // call checks one aggregate: over a column, or what the model itself wrote; and that
-// no group shows it over fewer values than rows are asked for, or over a row twice.
+// no group shows it over fewer values than rows are asked for.
 func (g *groupReader) call(f *sqlast.Function) {
 	if f.Filter != nil || len(f.OrderBy) > 0 || len(f.Args) > 1 {
 		g.fail("%s of a minimum group is over part of a group", f.Name)
@@ -249,9 +233,6 @@ func (g *groupReader) call(f *sqlast.Function) {
 			return g.enough(e, rel.size, func(c *sqlast.Function) bool { return !c.Distinct && g.sameColumns(c.Args[0], f.Args[0]) })
 		}) {
 			g.fail("no HAVING counts %d values of what %s is over", rel.size, f.Name)
-		}
-		if len(g.relations) > 1 && !g.holds(func(e sqlast.Expr) bool { return once(e, rel) }) {
-			g.fail("no HAVING keeps rows of %q from counting twice", rel.entity.Name.Key())
 		}
 	}
 }
@@ -303,18 +284,10 @@ func (g *groupReader) enough(e sqlast.Expr, size int, is func(*sqlast.Function) 
 	return ok && f != nil && !c.Value.IsNull && c.Value.Raw == strconv.Itoa(size) && set("INTEGER", "BIGINT")[c.Value.Type.ID] && is(f)
 }
 
-// counted gives the plain count on the left of a comparison, countedRight that on its
-// right; nil when there is none.
+// counted gives the plain count on the left of a comparison; nil when there is none.
 func counted(e sqlast.Expr) *sqlast.Function {
 	if q, ok := e.(*sqlast.Comparison); ok {
 		return plainCount(q.Left)
-	}
-	return nil
-}
-
-func countedRight(e sqlast.Expr) *sqlast.Function {
-	if q, ok := e.(*sqlast.Comparison); ok {
-		return plainCount(q.Right)
 	}
 	return nil
 }
@@ -325,16 +298,6 @@ func plainCount(e sqlast.Expr) *sqlast.Function {
 		return nil
 	}
 	return f
-}
-
-// once recognises count(key) = count(DISTINCT key).
-func once(e sqlast.Expr, rel relation) bool {
-	q, ok := e.(*sqlast.Comparison)
-	if !ok || q.Op != "COMPARE_EQUAL" {
-		return false
-	}
-	all, different := counted(e), countedRight(e)
-	return all != nil && different != nil && !all.Distinct && different.Distinct && isKey(all.Args[0], rel) && isKey(different.Args[0], rel)
 }
 
 // isKey recognises the primary key of a relation's rows, qualified; a key of several

@@ -86,8 +86,7 @@ func (g *grouper) largest() int {
 
 const plainly = "write one SELECT, such as SELECT column, count(*), sum(column) FROM entity GROUP BY column"
 
-// shape holds the statement to one SELECT over entities that are joined by equal
-// columns: whatever stands round it or in it could tell groups apart again.
+// shape holds the statement to one SELECT over the entity alone: whatever stands round it or in it could tell groups apart again.
 func (g *grouper) shape() {
 	root, ok := g.bound.Statement.Root.(*sqlast.SelectNode)
 	if !ok || len(root.CTEs) > 0 {
@@ -131,42 +130,21 @@ func (g *grouper) shape() {
 	}
 }
 
-// from holds the joins to equalities of columns: a caller's condition in an outer
-// join would choose which rows an aggregate counts, and no group would be smaller.
+// from holds the statement to the entity alone: rows of another table can be chosen
+// so that one row counts for a whole group, or as many times as the asker likes.
 func (g *grouper) from(t sqlast.TableRef) {
 	base := sqlast.Ref(t)
-	if base.Sample != nil {
-		g.refuse(base.At, plainly, "a sample is not answered over it")
-	}
 	switch t := t.(type) {
 	case *sqlast.BaseTable:
+		if base.Sample != nil {
+			g.refuse(base.At, plainly, "a sample is not answered over it")
+		}
 		if len(t.ColumnAliases) > 0 {
 			g.refuse(t.At, "use the columns' own names", "a list of column names is not answered over it")
 		}
-	case *sqlast.JoinRef:
-		plain := slices.Contains([]string{"INNER", "LEFT", "RIGHT", "FULL", "OUTER"}, t.Type) && t.Kind == "REGULAR" && len(t.Using) == 0
-		if !plain || !equalColumns(t.Condition) {
-			g.refuse(sqlast.NoOffset, "write JOIN entity ON a.column = b.column, and put other conditions into WHERE", "it is joined by equal columns only")
-			return
-		}
-		g.from(t.Left)
-		g.from(t.Right)
 	default:
-		g.refuse(base.At, plainly, "it is joined to entities only")
+		g.refuse(base.At, "ask for it alone, by its own columns and dimensions", "it is not joined to other tables")
 	}
-}
-
-// equalColumns recognises a = b AND c = d over bare columns.
-func equalColumns(e sqlast.Expr) bool {
-	switch e := e.(type) {
-	case *sqlast.Conjunction:
-		return e.Op == "CONJUNCTION_AND" && !slices.ContainsFunc(e.Args, func(a sqlast.Expr) bool { return !equalColumns(a) })
-	case *sqlast.Comparison:
-		_, left := e.Left.(*sqlast.ColumnRef)
-		_, right := e.Right.(*sqlast.ColumnRef)
-		return left && right && e.Op == "COMPARE_EQUAL"
-	}
-	return false
 }
 
 // groupAggregates show no single value of a group.
@@ -258,8 +236,8 @@ func (g *grouper) refOf(c *sqlast.ColumnRef) int {
 	return -1
 }
 
-// having writes what each group must hold: so many rows of each guarded entity, each
-// once where an aggregate is over its columns, and so many values of what is aggregated.
+// having writes what each group must hold: so many rows, and so many values of what
+// is aggregated.
 func (g *grouper) having(ctx context.Context, p sqlast.Parser) (groups, error) {
 	var parts []string
 	add := func(format string, args ...any) {
@@ -267,7 +245,6 @@ func (g *grouper) having(ctx context.Context, p sqlast.Parser) (groups, error) {
 			parts = append(parts, part)
 		}
 	}
-	_, joined := g.root.From.(*sqlast.JoinRef)
 	for i, ref := range g.bound.Refs {
 		size := g.sizes[i]
 		if size == 0 {
@@ -278,9 +255,6 @@ func (g *grouper) having(ctx context.Context, p sqlast.Parser) (groups, error) {
 		for _, f := range g.calls {
 			if !g.reads(f, i) {
 				continue
-			}
-			if joined {
-				add("count(%s) = count(DISTINCT %s)", key, key)
 			}
 			arg, err := g.spelled(f)
 			if err != nil {
