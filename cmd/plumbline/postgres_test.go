@@ -47,6 +47,11 @@ func TestPostgresPlacesAndExplain(t *testing.T) {
 	require.Contains(t, refused("SELECT month\nFROM account_balances"), "2:6: policy.required_filter")
 	require.Contains(t, refused("SELECT id FROM orders; SELECT 1"), "1:23: parse.one_statement")
 	require.Contains(t, refused("DELETE FROM orders"), "parse.read_only")
+	require.Contains(t, refused("SELECT "+strings.Repeat("7/(", 18)+"x"+strings.Repeat(")", 18)+" AS z FROM (SELECT 3 AS x) t"), "limit.text")
+	require.Contains(t, refused("SELECT 1 FROM orders GROUP BY CUBE(id"+strings.Repeat(", id", 239)+")"), "more than 64 grouping sets")
+	require.Contains(t, refused("SELECT ROW() = ROW()"), "unsupported.postgres")
+	require.Contains(t, refused("SELECT 1 = ANY (ARRAY[])"), "unsupported.postgres")
+	require.Contains(t, refused("SELECT 'a' ~ '"+strings.Repeat("a?", 20000)+"'"), "a pattern of more than 2000 characters")
 
 	var account map[string]any
 	require.NoError(t, json.Unmarshal([]byte(program(t, "explain", "-C", root, "--json", "--dialect", "postgres", "SELECT status, count(*) FROM orders GROUP BY 1")), &account))

@@ -129,7 +129,7 @@ func (t *translator) exactly(v value, digits, place int) value {
 	if v.rounded == nil {
 		t.refuse(place, "cast it to double precision", "a numeric result of this kind has about its value here, and may round otherwise")
 	}
-	return value{t: tNumeric, at: v.at, scale: digits, e: v.rounded(digits)}
+	return value{t: tNumeric, at: v.at, scale: digits, e: t.roundedOf(v, digits)}
 }
 
 func (t *translator) toNumeric(v value, mods []int, place int) value {

@@ -9,7 +9,7 @@ import (
 
 // expr reads an expression and gives it its type.
 func (t *translator) expr(n node, s *scope) value {
-	t.worked()
+	t.worked(nodeCost)
 	v := t.anyExpr(n, s)
 	if m := sqlast.Meta(v.e); m.At == sqlast.NoOffset && v.at >= 0 {
 		m.At = sqlast.Offset(v.at)
@@ -179,13 +179,25 @@ func (t *translator) collate(n *collateClause, s *scope) value {
 
 func (t *translator) array(n *arrayExpr, s *scope) value {
 	if len(n.Elements) == 0 {
-		t.refuse(n.Location, "", "an empty array is not supported")
+		t.emptyArray(n)
 	}
 	to, list := t.common("the elements of an array", n.Location, t.exprs(n.Elements, s))
 	if elementOf(to) != "" || to == tOpaque || to == tJSON {
 		t.refuse(n.Location, "", "an array of %s is not supported", to)
 	}
 	return value{t: to + "[]", at: n.Location, e: call("list_value", exprsOf(list)...)}
+}
+
+func (t *translator) emptyArray(n *arrayExpr) {
+	t.refuse(n.Location, "", "an empty array is not supported")
+}
+
+// columns gives the columns of a row.
+func (t *translator) columns(n *rowExpr) []node {
+	if len(n.Args) == 0 {
+		t.refuse(n.Location, "", "an empty row is not supported")
+	}
+	return n.Args
 }
 
 func (t *translator) indirection(n *indirection, s *scope) value {
@@ -243,7 +255,7 @@ func (t *translator) subLink(n *subLink, s *scope) value {
 // roundedQuery reads a query for one value once more, and rounds the value inside.
 func (t *translator) roundedQuery(q *selectStmt, s *scope, digits int) sqlast.Expr {
 	tree, fields := t.query(q, &scope{outer: s})
-	item := fields[0].whole.rounded(digits)
+	item := t.roundedOf(fields[0].whole, digits)
 	sqlast.Meta(item).Alias = fields[0].label
 	tree.(*sqlast.SelectNode).Select[0] = item
 	return &sqlast.Subquery{ExprBase: nowhere, Kind: "SCALAR", Comparison: "INVALID", Query: tree}
@@ -284,7 +296,7 @@ func (t *translator) plainOperator(n *operatorExpr, name string, s *scope) value
 		if !ok || len(left.Args) != len(right.Args) {
 			t.refuse(n.Location, "compare rows of the same number of columns", "this comparison of a row is not supported")
 		}
-		return t.rows(name, n.Location, left.Args, right.Args, s)
+		return t.rows(name, n.Location, t.columns(left), right.Args, s)
 	}
 	right := t.expr(n.Right, s)
 	if n.Left.v == nil {
@@ -370,7 +382,7 @@ func (t *translator) rowIn(n *operatorExpr, name string, left *rowExpr, items []
 		if !ok || len(right.Args) != len(left.Args) {
 			t.refuse(n.Location, "", "IN compares rows of the same number of columns")
 		}
-		parts = append(parts, t.rows("=", n.Location, left.Args, right.Args, s).e)
+		parts = append(parts, t.rows("=", n.Location, t.columns(left), right.Args, s).e)
 	}
 	v := value{t: tBool, at: n.Location, e: or(parts...)}
 	if name == "<>" {
@@ -382,6 +394,9 @@ func (t *translator) rowIn(n *operatorExpr, name string, left *rowExpr, items []
 // anyOf reads x = ANY (ARRAY[...]) and x <> ALL (ARRAY[...]), which are IN.
 func (t *translator) anyOf(n *operatorExpr, name string, s *scope) value {
 	a, ok := n.Right.v.(*arrayExpr)
+	if ok && len(a.Elements) == 0 {
+		t.emptyArray(a)
+	}
 	if !ok || n.Kind+name != "AEXPR_OP_ANY=" && n.Kind+name != "AEXPR_OP_ALL<>" {
 		t.refuse(n.Location, "write IN (...)", "this comparison with an array is not supported")
 	}
@@ -408,7 +423,7 @@ func (t *translator) between(n *operatorExpr, s *scope) value {
 func (t *translator) plainBetween(n *operatorExpr, bounds []node, s *scope) sqlast.Expr {
 	x, lower := t.comparable(">=", n.Location, t.expr(n.Left, s), t.expr(bounds[0], s))
 	y, upper := t.comparable("<=", n.Location, t.expr(n.Left, s), t.expr(bounds[1], s))
-	if printExpr(x.e) != printExpr(y.e) {
+	if t.printExpr(x.e) != t.printExpr(y.e) {
 		return and(compare("COMPARE_GREATERTHANOREQUALTO", x.e, lower.e), compare("COMPARE_LESSTHANOREQUALTO", y.e, upper.e))
 	}
 	return &sqlast.Between{ExprBase: at(n.Location), Input: x.e, Lower: lower.e, Upper: upper.e}
@@ -460,7 +475,7 @@ func (t *translator) comparedExactly(place int, list ...value) []value {
 		if v.rounded == nil {
 			t.refuse(place, "round it first, or cast it to double precision", "a numeric result of this kind has about its value here, and may compare otherwise")
 		}
-		out[i].e, out[i].approx = v.rounded(comparedDigits), false
+		out[i].e, out[i].approx = t.roundedOf(v, comparedDigits), false
 	}
 	return out
 }

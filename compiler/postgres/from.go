@@ -5,12 +5,16 @@ import (
 	"strings"
 
 	"plumbline/compiler/sqlast"
+	"plumbline/semantic/diag"
 )
 
 // from adds the items of FROM to the scope and gives their tree.
 func (t *translator) from(list []node, s *scope) sqlast.TableRef {
 	if len(list) == 0 {
 		return &sqlast.EmptyRef{RefBase: sqlast.RefBase{At: sqlast.NoOffset}}
+	}
+	if len(list) > sqlast.MaxJoins+1 {
+		panic(&refusal{diag.New(diag.LimitTree, "FROM has %d tables, more than %d", len(list), sqlast.MaxJoins+1)})
 	}
 	var out sqlast.TableRef
 	for _, n := range list {
@@ -69,7 +73,7 @@ func (t *translator) table(n *rangeVar, s *scope) fromItem {
 	}
 	base := sqlast.RefBase{At: sqlast.Offset(n.Location)}
 	if c := s.cte(n.Name); c != nil {
-		r := &relation{fields: copyFields(c.fields)}
+		r := &relation{fields: t.copyFields(c.fields)}
 		columns := t.settle(r, n.Name, n.Alias, n.Location)
 		base.Alias = r.name
 		return single(&sqlast.BaseTable{RefBase: base, Table: c.name, ColumnAliases: columns}, r)
@@ -106,7 +110,8 @@ func (t *translator) settle(r *relation, label string, a *alias, place int) []st
 }
 
 // copyFields gives each use of a WITH item columns of its own.
-func copyFields(list []*field) []*field {
+func (t *translator) copyFields(list []*field) []*field {
+	t.worked(len(list))
 	out := make([]*field, len(list))
 	for i, f := range list {
 		fresh := *f
@@ -259,7 +264,7 @@ func mergedField(t *translator, join string, l, r *field) *field {
 			t.refuse(-1, "join ON them", "the columns %q that a FULL JOIN merges have two types", l.label)
 		}
 		out := *l
-		out.make = func(place int) sqlast.Expr { return coalesce(l.make(place), r.make(place)) }
+		out.make = func(place int) sqlast.Expr { t.worked(1); return coalesce(l.make(place), r.make(place)) }
 		return &out
 	}
 	out := *l

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"slices"
 
 	"plumbline/compiler/sqlast"
@@ -14,23 +15,31 @@ func (t *translator) groups(q *selectStmt, s *scope, items []item) ([]sqlast.Exp
 	if q.GroupDistinct {
 		t.refuse(-1, "", "GROUP BY DISTINCT is not supported")
 	}
-	g := &grouping{t: t, s: s, items: items}
+	g := &grouping{t: t, s: s, items: items, texts: map[string]int{}}
 	sets := [][]int{{}}
 	for _, n := range q.Group {
-		sets = product(sets, g.sets(n))
+		sets = g.product(sets, g.sets(n))
 	}
+	seen := map[string]bool{}
 	for i := range sets {
 		sets[i] = unique(sets[i])
-		for j := range i {
-			if slices.Equal(slices.Sorted(slices.Values(sets[i])), slices.Sorted(slices.Values(sets[j]))) {
-				t.refuse(-1, "name each grouping set once", "two grouping sets are the same")
-			}
+		key := fmt.Sprint(slices.Sorted(slices.Values(sets[i])))
+		if seen[key] {
+			t.refuse(-1, "name each grouping set once", "two grouping sets are the same")
 		}
-	}
-	if len(sets) > 64 {
-		t.refuse(-1, "", "GROUP BY makes more than 64 grouping sets")
+		seen[key] = true
 	}
 	return g.exprs, sets
+}
+
+// maxSets bounds the grouping sets of one GROUP BY.
+const maxSets = 64
+
+// count refuses a number of grouping sets before they are made.
+func (g *grouping) count(sets int) {
+	if sets > maxSets {
+		g.t.refuse(-1, "", "GROUP BY makes more than %d grouping sets", maxSets)
+	}
 }
 
 type grouping struct {
@@ -38,7 +47,7 @@ type grouping struct {
 	s     *scope
 	items []item
 	exprs []sqlast.Expr
-	texts []string
+	texts map[string]int // the grouped expressions by their text
 }
 
 // sets gives the grouping sets of one element of GROUP BY.
@@ -52,9 +61,11 @@ func (g *grouping) sets(n node) [][]int {
 			var out [][]int
 			for _, c := range n.Content {
 				out = append(out, g.sets(c)...)
+				g.count(len(out))
 			}
 			return out
 		case "GROUPING_SET_ROLLUP":
+			g.count(len(n.Content) + 1)
 			out := [][]int{{}}
 			var all []int
 			for _, c := range n.Content {
@@ -66,14 +77,14 @@ func (g *grouping) sets(n node) [][]int {
 		case "GROUPING_SET_CUBE":
 			out := [][]int{{}}
 			for _, c := range n.Content {
-				out = product(out, [][]int{g.sets(c)[0], {}})
+				out = g.product(out, [][]int{g.sets(c)[0], {}})
 			}
 			return out
 		}
 		g.t.refuse(n.Location, "", "this form of GROUP BY is not supported")
 	case *rowExpr:
 		var out []int
-		for _, a := range n.Args {
+		for _, a := range g.t.columns(n) {
 			out = append(out, g.index(a))
 		}
 		return [][]int{out}
@@ -100,12 +111,13 @@ func (g *grouping) index(n node) int {
 	}
 	g.t.grouped(v)
 	v.e = noPosition(v)
-	text := printExpr(v.e)
-	if i := slices.Index(g.texts, text); i >= 0 {
-		return i
+	text := g.t.printExpr(v.e)
+	i, ok := g.texts[text]
+	if !ok {
+		i = len(g.exprs)
+		g.exprs, g.texts[text] = append(g.exprs, v.e), i
 	}
-	g.exprs, g.texts = append(g.exprs, v.e), append(g.texts, text)
-	return len(g.exprs) - 1
+	return i
 }
 
 // noPosition keeps DuckDB from taking a constant for the number of a column.
@@ -116,7 +128,14 @@ func noPosition(v value) sqlast.Expr {
 	return v.e
 }
 
-func product(a, b [][]int) [][]int {
+func (g *grouping) product(a, b [][]int) [][]int {
+	g.count(len(a) * len(b))
+	if len(b) == 1 {
+		for i := range a {
+			a[i] = append(a[i], b[0]...)
+		}
+		return a
+	}
 	var out [][]int
 	for _, x := range a {
 		for _, y := range b {
@@ -128,10 +147,10 @@ func product(a, b [][]int) [][]int {
 
 // unique drops repetitions, in order.
 func unique(list []int) []int {
-	out := []int{}
+	out, seen := []int{}, map[int]bool{}
 	for _, n := range list {
-		if !slices.Contains(out, n) {
-			out = append(out, n)
+		if !seen[n] {
+			out, seen[n] = append(out, n), true
 		}
 	}
 	return out

@@ -26,6 +26,7 @@ func (t *translator) constant(c *constant) value {
 	case c.Bool != nil:
 		return value{t: tBool, at: c.Location, e: boolean(c.Bool.V)}
 	case c.Text != nil:
+		t.worked(len(c.Text.V) / textCost)
 		return value{t: tUnknown, at: c.Location, literal: &c.Text.V, e: text(c.Text.V)}
 	case c.IsNull:
 		return value{t: tUnknown, at: c.Location, e: null()}

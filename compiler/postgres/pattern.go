@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -67,6 +68,10 @@ type regex struct {
 	groups int
 }
 
+// maxPattern bounds the characters of a literal pattern, and what they are when each
+// count is written out: a pattern may take time by the square of that.
+const maxPattern = 2000
+
 // regex reads a literal pattern of characters, classes, groups, alternatives and
 // counts. POSIX takes the longest match and RE2 the first: where the match itself
 // is asked for, and not only whether there is one, alternatives and counted groups
@@ -75,7 +80,10 @@ func (t *translator) regex(v value, anyCase, matched bool) regex {
 	if v.literal == nil {
 		t.refuse(v.at, "write the pattern as a literal", "a pattern that is not written out is not supported")
 	}
-	r := &regexReader{t: t, at: v.at, runes: []rune(*v.literal), anyCase: anyCase, matched: matched}
+	if len(*v.literal) > maxPattern {
+		t.longPattern(v.at)
+	}
+	r := &regexReader{t: t, at: v.at, sizes: []int{0}, runes: []rune(*v.literal), anyCase: anyCase, matched: matched}
 	if strings.HasPrefix(*v.literal, "***") || strings.HasPrefix(*v.literal, "(?") {
 		r.refuse("options in a pattern")
 	}
@@ -88,6 +96,10 @@ func (t *translator) regex(v value, anyCase, matched bool) regex {
 	return regex{r.out.String(), r.groups}
 }
 
+func (t *translator) longPattern(place int) {
+	t.refuse(place, "", "a pattern of more than %d characters, or of as many when its counts are written out, is not supported", maxPattern)
+}
+
 type regexReader struct {
 	t                *translator
 	at               int
@@ -96,7 +108,9 @@ type regexReader struct {
 	out              strings.Builder
 	anyCase, matched bool
 	depth, groups    int
-	atom             rune // what a count would repeat: 'a' a character, ')' a group, 0 nothing
+	atom             rune  // what a count would repeat: 'a' a character, ')' a group, 0 nothing
+	size             int   // of the atom, in characters, with its counts written out
+	sizes            []int // of the pattern and of each group that is open
 }
 
 func (r *regexReader) refuse(what string) {
@@ -113,12 +127,16 @@ func (r *regexReader) one() {
 		}
 		r.depth++
 		r.groups++
+		r.sizes = append(r.sizes, 0)
 		r.put("(", 0)
 	case c == ')':
 		if r.depth--; r.depth < 0 {
 			r.refuse("a bracket that was not opened")
 		}
+		r.size = r.sizes[len(r.sizes)-1] + 1
+		r.sizes = r.sizes[:len(r.sizes)-1]
 		r.put(")", ')')
+		r.grow(r.size)
 	case c == '|':
 		if r.matched {
 			r.refuse("| in a pattern whose match is asked for")
@@ -142,6 +160,18 @@ func (r *regexReader) one() {
 func (r *regexReader) put(s string, atom rune) {
 	r.out.WriteString(s)
 	r.atom = atom
+	if atom == 'a' {
+		r.size = 1
+		r.grow(1)
+	}
+}
+
+// grow adds to the size of the innermost open group.
+func (r *regexReader) grow(by int) {
+	n := &r.sizes[len(r.sizes)-1]
+	if *n += by; *n > maxPattern {
+		r.t.longPattern(r.at)
+	}
 }
 
 func (r *regexReader) letter(c rune) {
@@ -173,6 +203,10 @@ func (r *regexReader) count(c rune) {
 			r.refuse("{")
 		}
 		s, r.i = "{"+body+"}", end+1
+		for _, n := range strings.Split(body, ",") {
+			times, _ := strconv.Atoi(n) // seven digits at most, or none
+			r.grow(r.size * max(times-1, 0))
+		}
 	}
 	if r.i < len(r.runes) && strings.ContainsRune("*+?{", r.runes[r.i]) {
 		r.refuse("a count behind a count")

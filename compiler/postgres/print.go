@@ -15,30 +15,32 @@ import (
 // wrong is caught by reading the text again.
 type printer struct {
 	strings.Builder
+	t      *translator
 	places []origin
 }
 
 // write gives the text of a query and where its parts come from.
-func write(q sqlast.Query) (string, []origin) {
-	p := &printer{}
+func (t *translator) write(q sqlast.Query) (string, []origin) {
+	p := &printer{t: t}
 	p.query(q)
 	return p.String(), p.places
 }
 
 // printExpr gives the text of an expression, to tell whether two are the same.
-func printExpr(e sqlast.Expr) string {
-	p := &printer{}
+func (t *translator) printExpr(e sqlast.Expr) string {
+	p := &printer{t: t}
 	p.expr(e)
 	return p.String()
 }
 
-// put stops at the cap of a text: parts of the tree are shared, so that what they
-// would be when written out may be far larger than the tree.
+// put stops at the cap of a text, and at that of all that a translation writes: parts
+// of the tree are shared, so that what they would be when written out may be far
+// larger than the tree.
 func (p *printer) put(parts ...string) {
-	if p.Len() > sqlast.MaxText {
-		panic(&refusal{diag.New(diag.LimitText, "the text has more than %d bytes when it is written out for the engine", sqlast.MaxText)})
-	}
 	for _, s := range parts {
+		if p.t.printed += len(s); p.Len()+len(s) > sqlast.MaxText || p.t.printed > maxPrinted {
+			panic(&refusal{diag.New(diag.LimitText, "the text has more than %d bytes when it is written out for the engine", sqlast.MaxText)})
+		}
 		p.WriteString(s)
 	}
 }

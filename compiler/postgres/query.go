@@ -10,7 +10,7 @@ import (
 // query reads one query, with what names mean around it, and gives its tree and
 // its columns. The expressions of the columns are not set.
 func (t *translator) query(q *selectStmt, s *scope) (sqlast.Query, []*field) {
-	t.worked()
+	t.worked(nodeCost)
 	if len(q.Locking) > 0 {
 		t.refuse(-1, "leave FOR UPDATE out", "rows are read here and never locked")
 	}
@@ -68,7 +68,7 @@ func (t *translator) cte(c *commonTable, recursive bool, s *scope) sqlast.CTE {
 		if len(columns) > len(fields) {
 			t.refuse(c.Location, "", "WITH names more columns than the query has")
 		}
-		r.fields = copyFields(fields)
+		r.fields = t.copyFields(fields)
 		for i, name := range columns {
 			r.fields[i].label, r.fields[i].model = name, false
 		}
@@ -424,6 +424,7 @@ func (t *translator) selectNode(q *selectStmt, s *scope) (sqlast.Query, []*field
 func (t *translator) items(q *selectStmt, s *scope) []item {
 	var out []item
 	add := func(n node, f *field, v value) {
+		t.worked(1)
 		if v.t == tUnknown {
 			v = t.literal(v, tText)
 		}
@@ -510,7 +511,7 @@ func fieldsOf(items []item) []*field {
 func (t *translator) selectOrder(list []node, s *scope, items []item) *sqlast.OrderBy {
 	texts := make([]string, len(items))
 	for i, it := range items {
-		texts[i] = printExpr(it.value.e)
+		texts[i] = t.printExpr(it.value.e)
 	}
 	out := &sqlast.OrderBy{}
 	for _, n := range list {
@@ -521,7 +522,7 @@ func (t *translator) selectOrder(list []node, s *scope, items []item) *sqlast.Or
 			v = items[i].value
 		} else {
 			v = t.expr(by.Node, s)
-			if i = slices.Index(texts, printExpr(v.e)); v.whole != nil {
+			if i = slices.Index(texts, t.printExpr(v.e)); v.whole != nil {
 				i = -1
 			}
 		}

@@ -147,6 +147,7 @@ func (t *translator) entity(r *rangeVar) (*relation, *semantic.Entity) {
 	e := visible.Entity
 	rel := &relation{label: string(e.Name), model: true}
 	add := func(n semantic.Name, of semantic.Type) {
+		t.worked(1)
 		class, ok := visible.Class(n)
 		if !ok || class == semantic.Private {
 			return

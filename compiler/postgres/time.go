@@ -198,6 +198,9 @@ func (c *scalarCall) template(i int) template {
 	if s == nil {
 		c.refuse("write the format as a literal", "%s takes a format that is written out", c.name)
 	}
+	if len(*s) > maxPattern {
+		c.t.longPattern(c.at)
+	}
 	var out template
 	rest := *s
 next:

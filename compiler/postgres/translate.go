@@ -37,7 +37,7 @@ type origin struct{ start, from int }
 
 // Translate reads one SELECT of PostgreSQL. Places of its errors are places of
 // the text. Codes: limit.text, limit.tree, parse.*, resolve.unknown,
-// resolve.ambiguous, unsupported.postgres, bug.splice; errors of the parsers and
+// resolve.ambiguous, unsupported.postgres, request.cancelled, bug.splice; errors of the parsers and
 // of the view are passed on as they are.
 func Translate(ctx context.Context, text string, in Input) (*Text, error) {
 	if err := checkText(text); err != nil {
@@ -52,7 +52,7 @@ func Translate(ctx context.Context, text string, in Input) (*Text, error) {
 		return nil, err
 	}
 	out := &Text{asked: text}
-	meant, err := out.build(tree, in.View)
+	meant, err := out.build(newTranslator(ctx, text, in.View), tree)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func checkText(text string) error {
 
 // build makes the tree that the PostgreSQL tree means, and writes it. A part that is
 // refused panics with *refusal, which is recovered here alone.
-func (t *Text) build(tree *selectStmt, view resolve.View) (q sqlast.Query, err error) {
+func (t *Text) build(tr *translator, tree *selectStmt) (q sqlast.Query, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -97,9 +97,8 @@ func (t *Text) build(tree *selectStmt, view resolve.View) (q sqlast.Query, err e
 			panic(r)
 		}
 	}()
-	tr := &translator{text: t.asked, view: view, taken: map[string]bool{}}
 	q, _ = tr.query(tree, &scope{})
-	t.SQL, t.places = write(q)
+	t.SQL, t.places = tr.write(q)
 	return q, nil
 }
 
@@ -108,18 +107,39 @@ type refusal struct{ err error }
 
 // translator is the state of one translation.
 type translator struct {
-	text  string
-	view  resolve.View
-	taken map[string]bool // names of relations in the translated text, in lower case
-	work  int             // expressions and queries read so far
+	ctx     context.Context // of the call whose translation this is
+	text    string
+	view    resolve.View
+	taken   map[string]bool // names of relations in the translated text, in lower case
+	numbers map[string]int  // the last number that was put behind a name
+	work    int             // what was read and made so far, by the costs below
+	printed int             // bytes written so far, by all printers
 }
 
-// maxWork bounds what is read of a text, since some parts are read once more for
-// each way in which they are needed: a few times what the engine would take at most.
-const maxWork = 4 * sqlast.MaxNodes
+func newTranslator(ctx context.Context, text string, view resolve.View) *translator {
+	return &translator{ctx: ctx, text: text, view: view, taken: map[string]bool{}, numbers: map[string]int{}}
+}
 
-func (t *translator) worked() {
-	if t.work++; t.work > maxWork {
+// maxWork bounds what a translation reads and makes, and with that its memory, since
+// some parts are read once more for each way in which they are needed: a few times
+// what the engine would take at most.
+const (
+	maxWork  = 16 * sqlast.MaxNodes
+	nodeCost = 4 // of an expression or a query; a column of a relation costs 1, and so do textCost bytes of a literal
+	textCost = 4
+)
+
+// maxPrinted bounds what all printers of a translation write: expressions are also
+// written to tell whether two are the same.
+const maxPrinted = 16 * sqlast.MaxText
+
+// worked counts work, and ends the translation when there was too much of it or
+// when its call has ended.
+func (t *translator) worked(cost int) {
+	if err := t.ctx.Err(); err != nil {
+		panic(&refusal{diag.Wrap(err, diag.RequestCancelled, "the call was cancelled")})
+	}
+	if t.work += cost; t.work > maxWork {
 		panic(&refusal{diag.New(diag.LimitTree, "the query is too large to be translated")})
 	}
 }
@@ -148,9 +168,10 @@ func (t *translator) pos(at int) diag.Pos {
 // fresh gives a relation a name that no other relation of the text has, in any
 // case: DuckDB folds names that PostgreSQL keeps apart.
 func (t *translator) fresh(name string) string {
-	out := name
-	for n := 2; t.taken[strings.ToLower(out)]; n++ {
-		out = name + "_" + itoa(n)
+	out, key := name, strings.ToLower(name)
+	for t.taken[strings.ToLower(out)] {
+		t.numbers[key]++
+		out = name + "_" + itoa(t.numbers[key]+1)
 	}
 	t.taken[strings.ToLower(out)] = true
 	return out

@@ -206,10 +206,16 @@ func (t *translator) alternative(to string, place int, list []value, of func([]s
 	return out
 }
 
+// roundedOf computes a value once more, as PostgreSQL rounds it.
+func (t *translator) roundedOf(v value, digits int) sqlast.Expr {
+	t.worked(nodeCost)
+	return v.rounded(digits)
+}
+
 // roundedTo gives a numeric value at a number of digits.
 func (t *translator) roundedTo(v value, digits int) sqlast.Expr {
 	if v.approx {
-		return v.rounded(digits)
+		return t.roundedOf(v, digits)
 	}
 	return call("round", v.e, number(int64(digits)))
 }
