@@ -23,7 +23,8 @@ var entityColumns = map[string][]column{
 		{"dropped", "DATE", ""}, {"risk", "INTEGER", "filtered"}, {"ssn", "VARCHAR", "joined"}},
 	"people": {{"id", "BIGINT", ""}, {"region", "VARCHAR", ""}, {"mail", "VARCHAR", ""}, {"iban", "VARCHAR", ""}, {"born", "DATE", ""},
 		{"tenant", "VARCHAR", ""}, {"opened", "TIMESTAMP", ""}, {"name", "VARCHAR", "selected"}, {"phone", "VARCHAR", "selected"},
-		{"joined", "TIMESTAMP", "selected"}, {"salary", "BIGINT", "selected"}, {"ssn", "VARCHAR", "joined"}},
+		{"joined", "TIMESTAMP", "selected"}, {"salary", "BIGINT", "selected"}, {"points", "BIGINT", ""}, {"nick", "VARCHAR", ""},
+		{"person", "VARCHAR", ""}, {"ssn", "VARCHAR", "joined"}},
 	"items": {{"order_id", "BIGINT", ""}, {"sku", "VARCHAR", ""}, {"qty", "INTEGER", ""}},
 }
 

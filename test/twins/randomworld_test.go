@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"plumbline/engine"
+	"plumbline/engine/duck/ducktest"
 )
 
 // shapes are the shapes of row rules; each is one subject of testdata/random, and
 // all let the same rows through.
-var shapes = []string{"equal", "in", "or", "not", "prefix", "suffix", "contains", "since", "empty", "fields"}
+var shapes = []string{"equal", "in", "or", "not", "prefix", "suffix", "contains", "since", "empty", "fields", "related"}
 
 // storages are the ways in which the rows of a random world are held.
 var storages = []string{"native", "parquet", "csv", "ndjson"}
@@ -29,7 +32,8 @@ var storages = []string{"native", "parquet", "csv", "ndjson"}
 // are tame. In the others stands what makes functions, casts and sums fail.
 func randomTables(seed uint64) []table {
 	r := rand.New(rand.NewPCG(seed, 2))
-	return []table{peopleTable(r), ordersTable(r), itemsTable(r)}
+	tenants := table{name: "tenants", columns: []string{"name", "own"}, rows: [][]string{{tenant, "yes"}, {"globex", "no"}, {"initech", ""}}}
+	return []table{peopleTable(r), ordersTable(r), itemsTable(r), tenants, edgesTable(r)}
 }
 
 // ruled are the values of the fields that the row rules read.
@@ -85,7 +89,7 @@ func ordersTable(r *rand.Rand) table {
 }
 
 func peopleTable(r *rand.Rand) table {
-	t := table{name: "people", columns: append(slices.Clone(ruledColumns), "id", "region", "name", "mail", "phone", "iban", "born", "joined", "salary", "secret", "ssn")}
+	t := table{name: "people", columns: append(slices.Clone(ruledColumns), "id", "region", "name", "mail", "phone", "iban", "born", "joined", "salary", "points", "nick", "person", "secret", "ssn")}
 	for id := 1; id <= 20; id++ {
 		own := id%2 == 1
 		t.rows = append(t.rows, append(ruled(r, own),
@@ -93,7 +97,42 @@ func peopleTable(r *rand.Rand) table {
 			pick(r, "Ann Smith", "Bo", "Annika", "Ömer K", "", "X"), pick(r, "a@x.org", "b@x.org", "c@x.org", ""), pick(r, "+49 1", "", "0"),
 			pick(r, "DE0012", "FR7712", "NL9", "AB", ""), fmt.Sprintf("19%02d-%02d-11", 60+r.IntN(30), 1+r.IntN(12)),
 			fmt.Sprintf("20%02d-%02d-11 01:02:03", 10+r.IntN(3), 1+r.IntN(12)), strconv.Itoa(r.IntN(9000)),
-			fmt.Sprintf("secret%d", r.IntN(1000)), fmt.Sprintf("%03d-00", r.IntN(20))))
+			strconv.Itoa(r.IntN(400)), pick(r, "ann", "bob", "bill", ""), pick(r, "p1", "p2", "p3"), fmt.Sprintf("secret%d", r.IntN(1000)), fmt.Sprintf("%03d-00", r.IntN(20))))
+	}
+	return t
+}
+
+// edgeColumns are the columns of edges by type.
+var edgeColumns = map[string][2]string{"VARCHAR": {"t1", "t2"}, "BIGINT": {"b1", "b2"}, "INTEGER": {"i1", "i2"}, "DOUBLE": {"d1", "d2"},
+	"DECIMAL(18,3)": {"c1", "c2"}, "DATE": {"y1", "y2"}, "TIMESTAMP": {"s1", "s2"}}
+
+// edgesTable has tame rows, and among them rows of others with the edges that a text
+// file may hold: few values, so that Parquet holds them in a dictionary.
+func edgesTable(r *rand.Rand) table {
+	t := table{name: "edges", columns: append(slices.Clone(ruledColumns), "id")}
+	for id := 1; id <= 100; id++ {
+		t.rows = append(t.rows, append(ruled(r, id%4 > 0), strconv.Itoa(id)))
+	}
+	plain := regexp.MustCompile(`^[^()]*$|^\($`)
+	for _, typ := range slices.Sorted(maps.Keys(edgeColumns)) {
+		var values []string
+		for _, v := range ducktest.Edges[typ] {
+			v = strings.ReplaceAll(strings.Trim(v, "'"), "''", "'")
+			year, _, _ := strings.Cut(v, "-")
+			if (typ != "DATE" && typ != "TIMESTAMP" || len(year) == 4) && plain.MatchString(v) && !slices.Contains([]string{"inf", "nan", "-inf", "1e-320"}, v) {
+				values = append(values, v)
+			}
+		}
+		for _, column := range edgeColumns[typ] {
+			t.columns = append(t.columns, column)
+			for i := range t.rows {
+				value := values[0]
+				if (i+1)%4 == 0 {
+					value = pick(r, values...)
+				}
+				t.rows[i] = append(t.rows[i], value)
+			}
+		}
 	}
 	return t
 }
@@ -117,6 +156,9 @@ func randomVisible(all []table, seed uint64) []table {
 	for _, t := range all {
 		b := table{name: t.name, columns: t.columns}
 		for _, row := range t.rows {
+			if t.name == "tenants" && row[0] != tenant {
+				continue
+			}
 			if at := slices.Index(t.columns, "tenant"); at >= 0 && row[at] != tenant {
 				continue
 			}
@@ -158,6 +200,13 @@ func sameMask(column, value string) string {
 		return value[:4] + "-07-07" + value[10:]
 	case "salary": // nothing
 		return "0"
+	case "points": // the hundreds
+		n, _ := strconv.Atoi(value) // always a number
+		return strconv.Itoa(n - n%100 + 7)
+	case "nick": // the first letter
+		if value != "" {
+			return value[:1] + "other"
+		}
 	}
 	return value
 }
@@ -228,7 +277,7 @@ func writeNDJSON(dir string, tables []table) error {
 
 func jsonValue(typ, value string) string {
 	switch typ {
-	case "BIGINT", "INTEGER", "DOUBLE", "DECIMAL(12,2)", "BOOLEAN":
+	case "BIGINT", "INTEGER", "DOUBLE", "DECIMAL(12,2)", "DECIMAL(18,3)", "BOOLEAN":
 		if value != "" {
 			return value
 		}

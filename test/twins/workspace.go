@@ -86,7 +86,8 @@ var types = map[string]string{
 	// of the random worlds
 	"buyer": "BIGINT", "amount": "BIGINT", "price": "DECIMAL(12,2)", "ratio": "DOUBLE", "n": "INTEGER", "paid": "BOOLEAN", "day": "DATE",
 	"at": "TIMESTAMP", "risk": "INTEGER", "born": "DATE", "joined": "TIMESTAMP", "salary": "BIGINT", "opened": "TIMESTAMP", "dropped": "DATE",
-	"order_id": "BIGINT", "qty": "INTEGER",
+	"order_id": "BIGINT", "qty": "INTEGER", "points": "BIGINT", "b1": "BIGINT", "b2": "BIGINT", "i1": "INTEGER", "i2": "INTEGER", "d1": "DOUBLE",
+	"d2": "DOUBLE", "c1": "DECIMAL(18,3)", "c2": "DECIMAL(18,3)", "y1": "DATE", "y2": "DATE", "s1": "TIMESTAMP", "s2": "TIMESTAMP",
 }
 
 // columnsOf spells the columns of a CSV file for read_csv.

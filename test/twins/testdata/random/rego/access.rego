@@ -4,10 +4,13 @@ tester if "tester" in input.subject.roles
 
 shape(name) if {
 	name in input.subject.roles
-	input.entity.name in {"orders", "people"}
+	input.entity.name in {"orders", "people", "edges"}
 }
 
-visible.tester if tester
+visible.tester if {
+	tester
+	input.entity.name != "tenants"
+}
 
 columns.tester[field.name] := field.class if {
 	tester
@@ -29,6 +32,9 @@ mask := {
 	"born": {"kind": "year", "filterable": true},
 	"joined": {"kind": "year"},
 	"salary": {"kind": "null"},
+	"points": {"kind": "range", "width": 100, "filterable": true},
+	"nick": {"kind": "expression", "expr": "left(nick, 1)", "filterable": true},
+	"person": {"kind": "token", "purpose": "twins", "scope": "acme"},
 }
 
 masks.people[name] := spec if {
@@ -100,4 +106,9 @@ rows.empty if {
 rows.fields if {
 	shape("fields")
 	input.row.tenant == input.row.home
+}
+
+rows.related if {
+	shape("related")
+	input.row.tenants.own == "yes"
 }
