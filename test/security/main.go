@@ -42,6 +42,7 @@ func test(pkg, run string, names ...string) suite {
 var suites = []suite{
 	test("./test/twins", "TestBypass", "bypass"),
 	test("./test/twins", "TestRandomQuestions", "random-twins"),
+	test("./test/twins", "TestThrowingFunctions", "throwing"),
 	test("./test/twins", "TestLimits", "limits"),
 	test("./policy/prove", "TestTamperedTexts", "tampering"),
 }

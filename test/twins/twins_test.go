@@ -39,6 +39,7 @@ func TestBypass(t *testing.T) {
 	var out strings.Builder
 	leaks, blocks := report(&out, findings)
 	t.Log("\n" + out.String())
+	t.Logf("security: bypass cases=%d leaks=%d overblocks=%d", len(lines), leaks, blocks)
 	require.Zero(t, leaks)
 	require.Zero(t, blocks)
 }
