@@ -41,31 +41,7 @@ func (r *resolver) functionAllowed(catalog, schema, name string, args []sqlast.E
 	case sizeFormat:
 		return spec, r.formatBound(spec, args, at)
 	}
-	if from, ok := unmarked[spec.Name]; ok {
-		return spec, r.literalsFrom(spec, args, from, at)
-	}
 	return spec, true
-}
-
-// literalsFrom checks that the arguments on which an unmarked function fails are literals.
-func (r *resolver) literalsFrom(spec Function, args []sqlast.Expr, from int, at sqlast.Offset) bool {
-	for _, a := range args[min(from, len(args)):] {
-		if !written(a) {
-			return r.bounded(at, "write the value as a literal, or use another function", "%s takes literals here, since the engine may call it on rows outside the rules", spec.Name)
-		}
-	}
-	return true
-}
-
-// written reports a literal, with a sign or a type or without.
-func written(e sqlast.Expr) bool {
-	switch e := e.(type) {
-	case *sqlast.Cast:
-		return written(e.Child)
-	case *sqlast.Function:
-		return e.Name == "-" && len(e.Args) == 1 && written(e.Args[0])
-	}
-	return isConstant(e)
 }
 
 func (r *resolver) tableFunctionAllowed(f *sqlast.Function) bool {

@@ -111,16 +111,6 @@ var sizes = map[string]string{
 	"format": sizeFormat, "printf": sizeFormat,
 }
 
-// unmarked are functions that fail on some values without DuckDB's knowing it. It
-// calls such a function, when all but one of its arguments are constants, on every
-// value of a Parquet file's dictionary, those of forbidden rows included. So the
-// arguments on which it fails, from the one with this index on, are literals.
-var unmarked = map[string]int{
-	"chr": 0, "date_sub": 0, "datesub": 0, "epoch_ms": 0, "epoch_ns": 0, "epoch_us": 0, "last_day": 0, "make_timestamp_ms": 0,
-	"make_timestamp_ns": 0, "to_base": 0, "to_timestamp": 0, "array_extract": 1, "list_element": 1, "list_extract": 1, "left": 1,
-	"left_grapheme": 1, "substr": 1, "substring": 1, "substring_grapheme": 1,
-}
-
 // clocks depend on the moment; age and ago do where they are given one date.
 var clocks = strings.Fields(`now today get_current_timestamp transaction_timestamp age ago`)
 
@@ -155,13 +145,6 @@ func Functions() []Function {
 		return strings.Compare(string(a.Kind), string(b.Kind))
 	})
 	return out
-}
-
-// Unmarked reports a function that fails without the engine's knowing it, whose
-// arguments are literals where it fails on them.
-func Unmarked(name string) bool {
-	_, ok := unmarked[name]
-	return ok
 }
 
 // valueRule says what a bare word means to DuckDB when it is no column.
