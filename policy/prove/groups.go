@@ -15,7 +15,7 @@ import (
 type groupReader struct {
 	*treeReader
 	root      *sqlast.SelectNode
-	relations []relation
+	relations []relation // one, or none after a refusal
 	having    []sqlast.Expr
 }
 
@@ -85,15 +85,9 @@ func (g *groupReader) shape(root sqlast.Query) {
 	}
 	g.root = s
 	g.from(s.From)
-	names := map[string]bool{}
-	for _, rel := range g.relations {
-		if names[rel.alias] {
-			g.fail("two relations are called %q", rel.alias)
-		}
-		names[rel.alias] = true
-	}
 	for _, e := range s.Select {
-		if names[semantic.Name(sqlast.Meta(e).Alias).Key()] {
+		alias := semantic.Name(sqlast.Meta(e).Alias).Key()
+		if slices.ContainsFunc(g.relations, func(rel relation) bool { return rel.alias == alias }) {
 			g.fail("a result column is called as a relation is")
 		}
 	}
